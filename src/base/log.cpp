@@ -1,0 +1,43 @@
+// Log sinks: standard error, and whatever a run adds (log.txt).
+#include "base/log.h"
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+namespace bertrain {
+namespace {
+
+struct Sinks {
+  std::mutex mutex;
+  std::map<int, std::function<void(std::string_view)>> added;
+  int next = 0;
+};
+Sinks& sinks() {
+  static Sinks all;
+  return all;
+}
+
+}  // namespace
+
+void log_line(std::string_view line) {
+  std::lock_guard lock(sinks().mutex);
+  std::string whole = std::string(line) + "\n";
+  std::fwrite(whole.data(), 1, whole.size(), stderr);
+  for (auto& [id, sink] : sinks().added) sink(line);
+}
+
+void log_warning(std::string_view line) { log_line(std::string_view("warning: " + std::string(line))); }
+
+LogSink::LogSink(std::function<void(std::string_view)> sink) {
+  std::lock_guard lock(sinks().mutex);
+  id_ = sinks().next++;
+  sinks().added[id_] = std::move(sink);
+}
+
+LogSink::~LogSink() {
+  std::lock_guard lock(sinks().mutex);
+  sinks().added.erase(id_);
+}
+
+}  // namespace bertrain

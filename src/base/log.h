@@ -1,0 +1,39 @@
+// Lines that a person reads: what is going on, and what was noticed. Results go to a command's stream instead.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace bertrain {
+
+void log_line(std::string_view line);                  // to every sink
+void log_warning(std::string_view line);               // the same with "warning: " in front
+// Every line also goes to `sink` while the returned handle lives; standard error is the first sink.
+class LogSink {
+ public:
+  explicit LogSink(std::function<void(std::string_view)> sink);
+  ~LogSink();
+  LogSink(const LogSink&) = delete;
+  LogSink& operator=(const LogSink&) = delete;
+
+ private:
+  int id_;
+};
+
+template <class... Args>
+void log_line(fmt::format_string<Args...> format, Args&&... args)
+  requires(sizeof...(Args) > 0)
+{
+  log_line(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+}
+template <class... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args)
+  requires(sizeof...(Args) > 0)
+{
+  log_warning(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+}
+
+}  // namespace bertrain

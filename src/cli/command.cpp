@@ -1,0 +1,67 @@
+// The command table, and how an error becomes a line and an exit code.
+#include "cli/command.h"
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/options.h"
+
+namespace bertrain {
+namespace {
+
+constexpr std::string_view kVersion = "bertrain 0.1.0";
+
+const Command kVersionCommand = {"version", "prints the version", "bertrain version",
+                                 [](Args, std::ostream& out) { out << kVersion << "\n"; }};
+
+// In the order of the journey; each is defined in its own file.
+const Command* const kCommands[] = {&kVersionCommand};
+
+void print_commands(std::ostream& out) {
+  out << kVersion << ": from raw text to an evaluated BERT\n\nusage: bertrain COMMAND [--flag=value ...]\n\n";
+  for (const Command* c : kCommands) out << fmt::format("  {:<10} {}\n", c->name, c->summary);
+  out << "\nbertrain COMMAND --help shows a command's flags.\n";
+}
+
+void run_command(Args args) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+    return print_commands(std::cout);
+  }
+  std::string_view name = args[0] == "--version" ? "version" : args[0];
+  std::vector<std::string> names;
+  for (const Command* c : kCommands) {
+    if (c->name == name) return c->run(args.subspan(1), std::cout);
+    names.emplace_back(c->name);
+  }
+  std::string near = nearest(name, names);
+  throw usage_error("no command '{}'{}; bertrain --help lists the commands", name,
+                    near.empty() ? "" : " (did you mean '" + near + "'?)");
+}
+
+}  // namespace
+
+std::span<const Command* const> commands() { return kCommands; }
+
+int run_program(Args args) {
+  try {
+    run_command(args);
+    std::cout.flush();
+    if (!std::cout) throw error("standard output could not be written");
+    return static_cast<int>(ExitCode::done);
+  } catch (const Error& e) {
+    log_line("bertrain: {}", e.what());
+    return static_cast<int>(e.code());
+  } catch (const std::bad_alloc&) {
+    log_line("bertrain: out of memory");
+    return static_cast<int>(ExitCode::failed);
+  } catch (const std::exception& e) {
+    log_line("bertrain: this is a bug in bertrain: {}", e.what());
+    return static_cast<int>(ExitCode::bug);
+  }
+}
+
+}  // namespace bertrain

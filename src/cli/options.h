@@ -1,0 +1,38 @@
+// Options of a command: one struct whose fields are listed once; parsing, --help and the saved settings derive from it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace bertrain {
+
+// Visits each option: v("max_seq_length", field, "longest example in tokens").
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+  virtual void operator()(std::string_view name, std::string& value, std::string_view help) = 0;
+  virtual void operator()(std::string_view name, int64_t& value, std::string_view help) = 0;
+  virtual void operator()(std::string_view name, double& value, std::string_view help) = 0;
+  virtual void operator()(std::string_view name, bool& value, std::string_view help) = 0;
+};
+
+// A struct of options: `void each(OptionVisitor& v)` lists every field.
+using EachOption = std::function<void(OptionVisitor&)>;
+
+// Fills the options from arguments: --name=value, --name value, -name, --flag, --noflag, `_` or `-` in names, the last
+// one wins, --config=FILE reads TOML first. Returns the positional arguments. Throws a usage error (exit code 2) that
+// names an unknown option's nearest neighbour, or a value that does not parse.
+std::vector<std::string> parse_options(std::span<const std::string_view> args, const EachOption& each);
+
+std::string describe_options(const EachOption& each);   // the --help text: name, default, help
+Json options_to_json(const EachOption& each);           // {"max_seq_length": 128, …}, in the order listed
+std::string nearest(std::string_view name, const std::vector<std::string>& names);  // "" if none is near
+
+}  // namespace bertrain

@@ -1,0 +1,68 @@
+// Where files live: what local disks and object stores can both do, and no more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bertrain {
+
+struct Object {
+  std::string uri;
+  uint64_t bytes = 0;
+};
+
+// An object being written. Nothing appears under its name before commit(); a destructor without it discards.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  virtual void append(std::span<const std::byte> bytes) = 0;
+  virtual void commit() = 0;  // flushed to the device, then the object appears whole
+};
+
+enum class Exists { replace, fail };  // fail carries locks: the create loses when the object is there
+
+// Every method throws Error that names the uri and the system's reason.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual std::optional<uint64_t> size(std::string_view uri) = 0;  // nullopt: absent
+  virtual void read(std::string_view uri, uint64_t offset, std::span<std::byte> into) = 0;
+  virtual std::unique_ptr<Writer> create(std::string_view uri, Exists exists) = 0;
+  virtual std::vector<Object> list(std::string_view prefix) = 0;  // sorted by uri, at any depth
+  virtual void remove(std::string_view uri) = 0;                  // absent: no error
+};
+
+Storage& storage_for(std::string_view uri);  // a local path, or mem://NAME for tests
+
+// Comma list of paths and globs (* ? [..]) → sorted per part; throws if a part matches nothing.
+std::vector<std::string> expand_globs(std::string_view list);
+
+std::string read_text(std::string_view uri);                        // the whole object
+void write_text(std::string_view uri, std::string_view text);       // replaced whole
+std::string join_path(std::string_view directory, std::string_view name);
+
+// Lines of a text object, split on \n only; gzip is recognised by content. The last line may lack its \n.
+class LineReader {
+ public:
+  virtual ~LineReader() = default;
+  virtual bool next(std::string& line) = 0;      // false at the end; without the \n
+  virtual uint64_t line_number() const = 0;      // of the line last returned, from 1
+  virtual const std::string& uri() const = 0;
+};
+std::unique_ptr<LineReader> read_lines(std::string_view uri);       // "-" is standard input
+
+// Bytes of an object from the start, gzip recognised by content and unpacked.
+class ByteReader {
+ public:
+  virtual ~ByteReader() = default;
+  virtual size_t read(std::span<std::byte> into) = 0;  // fewer than asked only at the end
+};
+std::unique_ptr<ByteReader> read_bytes(std::string_view uri);
+
+}  // namespace bertrain
