@@ -1,0 +1,49 @@
+// A checkpoint: a named set of arrays, read and written one at a time, whatever the file format.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/array.h"
+
+namespace bertrain {
+
+// Safe to share between threads. Every array read is checked against the file's sizes (and its
+// checksum, where the format has one) and throws Error naming file and tensor when it does not
+// hold.
+class CheckpointReader {
+ public:
+  virtual ~CheckpointReader() = default;
+  // Name → dtype and shape, without reading values. Tensors that are no numbers (strings of TF 2
+  // files) are left out.
+  virtual const Named<ArrayType>& tensors() const = 0;
+  virtual Array read(
+      std::string_view name) const = 0;  // an unknown name is an Error that names the file
+  virtual const std::string& uri()
+      const = 0;  // the file that tells the format: x.safetensors, x.index
+};
+
+// Nothing appears under the final name before commit(); a destructor without it discards.
+class CheckpointWriter {
+ public:
+  virtual ~CheckpointWriter() = default;
+  virtual void write(std::string_view name, const Array& value) = 0;  // each name once
+  virtual void commit() = 0;
+};
+
+enum class CheckpointFormat { tf_bundle, safetensors };
+
+// The format is told by content. `uri` is a safetensors file; a TF prefix (model.ckpt-20), or its
+// .index or .data-…-of-… file; a `checkpoint` state file; or a directory, with or without a
+// trailing slash, that holds model.safetensors or a state file. Errors name the part that is
+// missing, or "truncated: expected N bytes, found M".
+std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri);
+
+// `uri` is the safetensors file or the TF prefix. The types of the tensors may be `declared`: then
+// each is written out as soon as all before it (by name) are there, in place of being held until
+// commit; what is written must then equal them.
+std::unique_ptr<CheckpointWriter> create_checkpoint(std::string_view uri, CheckpointFormat format,
+                                                    const Named<ArrayType>& declared = {});
+
+}  // namespace bertrain
