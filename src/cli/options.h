@@ -1,8 +1,10 @@
-// Options of a command: one struct whose fields are listed once; parsing, --help and the saved settings derive from it.
+// Options of a command: one struct whose fields are listed once; parsing, --help and the saved
+// settings derive from it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,13 +28,26 @@ class OptionVisitor {
 // A struct of options: `void each(OptionVisitor& v)` lists every field.
 using EachOption = std::function<void(OptionVisitor&)>;
 
-// Fills the options from arguments: --name=value, --name value, -name, --flag, --noflag, `_` or `-` in names, the last
-// one wins, --config=FILE reads TOML first. Returns the positional arguments. Throws a usage error (exit code 2) that
-// names an unknown option's nearest neighbour, or a value that does not parse.
-std::vector<std::string> parse_options(std::span<const std::string_view> args, const EachOption& each);
+// Fills the options from arguments: --name=value, --name value, -name, --flag, --noflag, `_` or `-`
+// in names, the last one wins; `--` ends the options. --config=FILE reads TOML (name = value)
+// first, so that arguments win over it. Returns the positional arguments. Throws a usage error
+// (exit code 2) that names an unknown option's nearest neighbour, or a value that does not parse.
+std::vector<std::string> parse_options(std::span<const std::string_view> args,
+                                       const EachOption& each);
 
-std::string describe_options(const EachOption& each);   // the --help text: name, default, help
-Json options_to_json(const EachOption& each);           // {"max_seq_length": 128, …}, in the order listed
-std::string nearest(std::string_view name, const std::vector<std::string>& names);  // "" if none is near
+// The same for a command without positional arguments: a stray one is a usage error.
+void parse_only_options(std::span<const std::string_view> args, const EachOption& each);
+
+std::string describe_options(const EachOption& each);  // the --help text: name, default, help
+Json options_to_json(const EachOption& each);  // {"max_seq_length": 128, …}, in the order listed
+std::string nearest(std::string_view name,
+                    const std::vector<std::string>& names);  // "" if none is near
+
+struct Command;
+
+// How every command begins, before it parses: if (wants_help(args)) return print_help(kCommand,
+// each, out);
+bool wants_help(std::span<const std::string_view> args);  // --help, -help or -h, before a `--`
+void print_help(const Command& command, const EachOption& each, std::ostream& out);
 
 }  // namespace bertrain
