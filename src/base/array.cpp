@@ -28,14 +28,22 @@ size_t size_of(DType dtype) {
 
 std::string_view name_of(DType dtype) {
   switch (dtype) {
-    case DType::f32: return "f32";
-    case DType::bf16: return "bf16";
-    case DType::f16: return "f16";
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::u32: return "u32";
-    case DType::u8: return "u8";
-    case DType::boolean: return "bool";
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+    case DType::f16:
+      return "f16";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::u32:
+      return "u32";
+    case DType::u8:
+      return "u8";
+    case DType::boolean:
+      return "bool";
   }
   throw std::logic_error("unknown dtype");
 }
@@ -88,9 +96,9 @@ void Array::require(DType dtype) const {
 
 Array make_array(ArrayType type, const std::function<void(std::span<std::byte>)>& fill) {
   size_t bytes = static_cast<size_t>(elements(type.shape)) * size_of(type.dtype);
-  auto* memory = static_cast<std::byte*>(::operator new(bytes + 1, std::align_val_t{64}));
+  auto* memory = static_cast<std::byte*>(::operator new (bytes + 1, std::align_val_t{64}));
   std::shared_ptr<std::byte[]> owner(
-      memory, [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); });
+      memory, [](std::byte* p) { ::operator delete (p, std::align_val_t{64}); });
   std::memset(memory, 0, bytes);
   if (fill) fill({memory, bytes});
   return Array{std::move(type), std::move(owner)};

@@ -22,30 +22,44 @@ struct ArrayType {
   bool operator==(const ArrayType&) const = default;
 };
 
-size_t size_of(DType dtype);             // bytes of one element
-std::string_view name_of(DType dtype);   // "f32"
-int64_t elements(const Shape& shape);    // product; throws Error when negative or beyond 2^62
-std::string to_string(const Shape& shape);      // "[2, 3]"
-std::string to_string(const ArrayType& type);   // "f32 [2, 3]"
+size_t size_of(DType dtype);                   // bytes of one element
+std::string_view name_of(DType dtype);         // "f32"
+int64_t elements(const Shape& shape);          // product; throws Error when negative or beyond 2^62
+std::string to_string(const Shape& shape);     // "[2, 3]"
+std::string to_string(const ArrayType& type);  // "f32 [2, 3]"
 float bf16_to_f32(uint16_t bits);
-uint16_t f32_to_bf16(float value);       // round to nearest even; NaN stays NaN
+uint16_t f32_to_bf16(float value);  // round to nearest even; NaN stays NaN
 
 template <class T>
 struct DTypeOf;
 template <>
-struct DTypeOf<float> { static constexpr DType value = DType::f32; };
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
 template <>
-struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
 template <>
-struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
 template <>
-struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::u32;
+};
 template <>
-struct DTypeOf<uint16_t> { static constexpr DType value = DType::bf16; };  // raw bits of bf16
+struct DTypeOf<uint16_t> {
+  static constexpr DType value = DType::bf16;
+};  // raw bits of bf16
 template <>
-struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
 template <>
-struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
 
 struct Array {
   ArrayType type;

@@ -13,7 +13,8 @@ namespace bertrain {
 // Process exit codes, as users and schedulers see them.
 enum class ExitCode { done = 0, failed = 1, usage = 2, bug = 3, retry = 75 };
 
-// What ends a command: a sentence naming the thing (file:line, record, tensor), what was expected and the way out.
+// What ends a command: a sentence naming the thing (file:line, record, tensor), what was expected
+// and the way out.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, ExitCode code = ExitCode::failed)

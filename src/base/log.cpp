@@ -27,7 +27,9 @@ void log_line(std::string_view line) {
   for (auto& [id, sink] : sinks().added) sink(line);
 }
 
-void log_warning(std::string_view line) { log_line(std::string_view("warning: " + std::string(line))); }
+void log_warning(std::string_view line) {
+  log_line(std::string_view("warning: " + std::string(line)));
+}
 
 LogSink::LogSink(std::function<void(std::string_view)> sink) {
   std::lock_guard lock(sinks().mutex);

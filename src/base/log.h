@@ -1,4 +1,5 @@
-// Lines that a person reads: what is going on, and what was noticed. Results go to a command's stream instead.
+// Lines that a person reads: what is going on, and what was noticed. Results go to a command's
+// stream instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 
 namespace bertrain {
 
-void log_line(std::string_view line);                  // to every sink
-void log_warning(std::string_view line);               // the same with "warning: " in front
+void log_line(std::string_view line);     // to every sink
+void log_warning(std::string_view line);  // the same with "warning: " in front
 // Every line also goes to `sink` while the returned handle lives; standard error is the first sink.
 class LogSink {
  public:
@@ -24,15 +25,11 @@ class LogSink {
 };
 
 template <class... Args>
-void log_line(fmt::format_string<Args...> format, Args&&... args)
-  requires(sizeof...(Args) > 0)
-{
+void log_line(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0) {
   log_line(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 template <class... Args>
-void log_warning(fmt::format_string<Args...> format, Args&&... args)
-  requires(sizeof...(Args) > 0)
-{
+void log_warning(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0) {
   log_warning(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 

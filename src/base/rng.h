@@ -1,4 +1,5 @@
-// Counter-based random numbers: Threefry-2x32-20 (Salmon et al. 2011), equal to the bit on every backend.
+// Counter-based random numbers: Threefry-2x32-20 (Salmon et al. 2011), equal to the bit on every
+// backend.
 #pragma once
 
 #include <array>
@@ -28,14 +29,16 @@ constexpr Block threefry(Block key, Block counter) {
   return {x0, x1};
 }
 
-// A key for one use of randomness: the seed of the run folded with a name ("bert/encoder/layer_0/output") and the
-// number of the call under that name.
+// A key for one use of randomness: the seed of the run folded with a name
+// ("bert/encoder/layer_0/output") and the number of the call under that name.
 Block key_of(uint64_t seed, std::string_view path, uint32_t call);
 
-// Value number `index` of the normal distribution of that key, redrawn beyond two deviations (BERT's initializer).
+// Value number `index` of the normal distribution of that key, redrawn beyond two deviations
+// (BERT's initializer).
 double truncated_normal(Block key, uint64_t index);
 
-// A shuffled order of 0 … count − 1 is a function of the key alone: swap(i, draw(i) mod (i + 1)) from the end.
+// A shuffled order of 0 … count − 1 is a function of the key alone: swap(i, draw(i) mod (i + 1))
+// from the end.
 uint64_t below(Block key, uint64_t index, uint64_t bound);  // uniform in [0, bound)
 
 }  // namespace bertrain

@@ -22,7 +22,8 @@ const Command kVersionCommand = {"version", "prints the version", "bertrain vers
 const Command* const kCommands[] = {&kVersionCommand};
 
 void print_commands(std::ostream& out) {
-  out << kVersion << ": from raw text to an evaluated BERT\n\nusage: bertrain COMMAND [--flag=value ...]\n\n";
+  out << kVersion
+      << ": from raw text to an evaluated BERT\n\nusage: bertrain COMMAND [--flag=value ...]\n\n";
   for (const Command* c : kCommands) out << fmt::format("  {:<10} {}\n", c->name, c->summary);
   out << "\nbertrain COMMAND --help shows a command's flags.\n";
 }

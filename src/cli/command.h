@@ -14,7 +14,7 @@ struct Command {
   void (*run)(Args args, std::ostream& out);  // results go to `out`; throws Error
 };
 
-std::span<const Command* const> commands();      // in the order of the journey
-int run_program(Args args);                      // finds the command, prints an Error, returns the exit code
+std::span<const Command* const> commands();  // in the order of the journey
+int run_program(Args args);  // finds the command, prints an Error, returns the exit code
 
 }  // namespace bertrain

@@ -17,7 +17,8 @@ struct Object {
   uint64_t bytes = 0;
 };
 
-// An object being written. Nothing appears under its name before commit(); a destructor without it discards.
+// An object being written. Nothing appears under its name before commit(); a destructor without it
+// discards.
 class Writer {
  public:
   virtual ~Writer() = default;
@@ -25,7 +26,10 @@ class Writer {
   virtual void commit() = 0;  // flushed to the device, then the object appears whole
 };
 
-enum class Exists { replace, fail };  // fail carries locks: the create loses when the object is there
+enum class Exists {
+  replace,
+  fail
+};  // fail carries locks: the create loses when the object is there
 
 // Every method throws Error that names the uri and the system's reason.
 class Storage {
@@ -43,19 +47,20 @@ Storage& storage_for(std::string_view uri);  // a local path, or mem://NAME for 
 // Comma list of paths and globs (* ? [..]) → sorted per part; throws if a part matches nothing.
 std::vector<std::string> expand_globs(std::string_view list);
 
-std::string read_text(std::string_view uri);                        // the whole object
-void write_text(std::string_view uri, std::string_view text);       // replaced whole
+std::string read_text(std::string_view uri);                   // the whole object
+void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
 
-// Lines of a text object, split on \n only; gzip is recognised by content. The last line may lack its \n.
+// Lines of a text object, split on \n only; gzip is recognised by content. The last line may lack
+// its \n.
 class LineReader {
  public:
   virtual ~LineReader() = default;
-  virtual bool next(std::string& line) = 0;      // false at the end; without the \n
-  virtual uint64_t line_number() const = 0;      // of the line last returned, from 1
+  virtual bool next(std::string& line) = 0;  // false at the end; without the \n
+  virtual uint64_t line_number() const = 0;  // of the line last returned, from 1
   virtual const std::string& uri() const = 0;
 };
-std::unique_ptr<LineReader> read_lines(std::string_view uri);       // "-" is standard input
+std::unique_ptr<LineReader> read_lines(std::string_view uri);  // "-" is standard input
 
 // Bytes of an object from the start, gzip recognised by content and unpacked.
 class ByteReader {

@@ -1,0 +1,57 @@
+// What runs a recording: compile a Graph once, run it many times. The whole interface that a device
+// needs.
+#pragma once
+
+#include <memory>
+
+#include "base/array.h"
+#include "dist/communicator.h"
+#include "tensor/graph.h"
+
+namespace bertrain {
+
+class DeviceArray {
+ public:
+  virtual ~DeviceArray() = default;
+  virtual const ArrayType& type() const = 0;  // of this process's part
+};
+using DeviceArrays = Named<std::shared_ptr<DeviceArray>>;
+
+struct ProgramFacts {
+  uint64_t arguments = 0, temporary = 0, peak = 0, code = 0;  // bytes
+  double flops = 0, bytes = 0, compile_seconds = 0;
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Inputs by name, every one of the graph's (more are an Error); outputs by name. An output that
+  // carries an input's name takes its memory: that input array is dead for every holder, and `get`
+  // on it is a check failure. May return before the values are ready.
+  virtual DeviceArrays run(DeviceArrays inputs) = 0;
+  virtual ProgramFacts facts() const = 0;
+  virtual Named<double> profile(DeviceArrays inputs) = 0;  // seconds by op name, of one run
+};
+
+struct BackendOptions {
+  int threads = 0;                       // 0: as many as the cgroup and the machine allow
+  uint64_t memory = 0;                   // bytes; 0: 80 % of the cgroup's or machine's limit
+  Communicator* communicator = nullptr;  // null: one process
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual int replicas() const = 0;
+  virtual int64_t row_slots(int64_t max_sequence) const = 0;  // S of a row; 0 = one long row
+  virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
+  virtual std::unique_ptr<Program> compile(
+      const Graph& graph) = 0;  // expands what it does not take
+  virtual std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) = 0;
+  virtual Array get(const DeviceArray& value) = 0;  // waits; split parts are concatenated in order
+};
+
+std::unique_ptr<Backend> make_reference_backend();                         // backend/reference
+std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options);  // backend/cpu
+
+}  // namespace bertrain

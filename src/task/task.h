@@ -1,0 +1,68 @@
+// One problem: its data, its model's head and its metric, in the order of the journey. Pre-training
+// is a Task too.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "data/packer.h"
+#include "tensor/scope.h"
+
+namespace bertrain {
+
+using Inputs = Named<Tensor>;  // the packer's and the schema's names, on their axes
+
+// What the loss is a weighted sum of. The host divides the raw weights by the normaliser of the
+// global batch before the batch is cut, so that loss and gradients are plain sums over
+// micro-batches, replicas and ranks.
+struct LossTerm {
+  std::string name;  // "masked_lm_loss"
+  Axis axis = Axis::example;
+  std::string weight;  // the schema's (or packer's) f32 field with the raw weights
+  double epsilon = 0;  // normaliser: Σ weight + epsilon
+};
+
+struct Outputs {
+  Named<Tensor> losses;  // un-reduced, f32 [E] or [M], by LossTerm::name
+  Inputs predictions;    // [E, …] or [M, …]
+};
+
+// Predictions per example, in any order → one finished row per input row, in order.
+class Rows {
+ public:
+  virtual ~Rows() = default;
+  virtual void add(const Batch& batch, const Named<Array>& predictions) = 0;
+  virtual std::optional<Example> next() = 0;
+};
+
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  virtual void add(const Example& row) = 0;
+  virtual Json result()
+      const = 0;  // {"eval_accuracy": 0.84, …}; scalars first, then nested details
+};
+
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual std::vector<std::string> splits() const = 0;  // "train", "dev", "test", "dev_matched", …
+  virtual Schema schema() const = 0;
+  virtual std::vector<LossTerm> terms() const = 0;
+  virtual ExampleStream examples(
+      std::string_view split) const = 0;  // one pass, in file order, ready for the packer
+  virtual std::optional<uint64_t> count(
+      std::string_view split) const = 0;  // examples of that split, if known
+  virtual int64_t max_seq_length() const = 0;
+  virtual int64_t max_targets() const = 0;  // per example; 0: no target axis
+  virtual Outputs build(const Scope& scope, const Inputs& batch) const = 0;
+  virtual std::unique_ptr<Rows> rows() const = 0;
+  virtual std::unique_ptr<Scorer> scorer() const = 0;
+  virtual Json describe() const = 0;  // labels and settings, stored in the model folder
+};
+
+}  // namespace bertrain

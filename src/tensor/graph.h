@@ -1,0 +1,105 @@
+// A recording: nodes in a valid run order, each an op applied to earlier values, with named inputs
+// and outputs.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/array.h"
+#include "tensor/tensor.h"
+
+namespace bertrain {
+
+using Attr = std::variant<int64_t, double, std::vector<int64_t>>;
+using Attrs = Named<Attr>;
+
+// One constant per op, in its own file of tensor/ops. An op is three functions and a name:
+// everything else (gradients, printing, lowering, parity tests, bench) walks the table in
+// tensor/ops/op_table.h.
+struct Op {
+  std::string_view name;  // "layer_norm"
+  std::vector<ArrayType> (*infer)(
+      const Node&);  // result types; throws Error at the line that records
+  Tensors (*expand)(
+      const Node&);  // the same values in simpler ops, one per output; null = primitive
+  Tensors (*grad)(const Node&, const Tensors& y, const Tensors& dy);
+  // d loss / d input for each input, given the node's outputs and d loss / d output (absent Tensor
+  // = zero, in both directions). null = through expand (a primitive without grad has no gradient:
+  // integers, comparisons).
+};
+
+enum class Placement : uint8_t {
+  replicate,
+  split
+};  // equal on every replica | this replica's part
+
+struct Node {
+  const Op* op = nullptr;  // kInput, kConstant (tensor/graph.cpp) or an op of the table
+  Tensors inputs;          // absent optional inputs are empty Tensors
+  Attrs attrs;
+  std::vector<ArrayType> outputs;
+  std::string scope;  // "bert/encoder/layer_3/attention": for errors and print
+  std::string name;   // of an input
+  Placement placement = Placement::replicate;  // of an input
+  Array value;                                 // of a constant
+  int64_t id = 0;                              // position in Graph::nodes()
+  Graph* graph = nullptr;
+
+  int64_t integer(
+      std::string_view attr) const;  // throws a std::logic_error if absent or of another kind
+  double real(std::string_view attr) const;
+  const std::vector<int64_t>& list(std::string_view attr) const;
+};
+
+extern const Op kInput, kConstant;
+
+struct Output {
+  std::string name;
+  Tensor value;
+  Placement placement = Placement::replicate;
+};
+
+class Graph {
+ public:
+  Graph();
+  ~Graph();
+  Graph(Graph&&) noexcept;
+  Graph& operator=(Graph&&) noexcept;
+
+  Tensor input(std::string name, ArrayType type, Placement placement = Placement::replicate);
+  Tensor constant(Array value);
+  Tensors apply(const Op& op, Tensors inputs,
+                Attrs attrs = {});  // infers types; throws Error naming op, scope, shapes
+  // Named like an input: the output replaces it after the run and takes its memory.
+  void output(std::string name, Tensor value, Placement placement = Placement::replicate);
+
+  std::span<Node* const> nodes() const;  // recording order, a valid run order
+  std::span<const Output> outputs() const;
+  Tensor find_input(std::string_view name) const;  // absent Tensor if there is none
+
+  // The scope given to nodes recorded from now on; returns the one before.
+  std::string enter(std::string scope);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// d loss / d wrt for a scalar loss, in the order of wrt; `wrt` may be any values of the graph
+// (parameters, or intermediate ones such as gathered embedding rows). A value that the loss does
+// not depend on gives zeros.
+Tensors gradients(Tensor loss, const Tensors& wrt);
+
+// The same program with every op that `keep` refuses replaced by its expansion, again and again;
+// nodes that no output needs are left out. Primitives always stay.
+Graph expand(const Graph& graph, const std::function<bool(const Node&)>& keep);
+
+std::string print(const Graph& graph);  // one line a node: "%12 = layer_norm(%3, %10, %11)
+                                        // {epsilon=1e-12} : f32 [2, 8]  # scope"
+
+}  // namespace bertrain
