@@ -1,0 +1,74 @@
+// Text to pieces and ids, as the tokenizer of google-research/bert does it (BasicTokenizer, then
+// WordPiece).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/vocabulary.h"
+
+namespace bertrain {
+
+struct TokenizerOptions {
+  bool do_lower_case = true;
+  std::optional<bool>
+      strip_accents;  // absent: as do_lower_case, which is the reference's behaviour
+  int64_t max_chars_per_word =
+      200;  // code points; a longer word is [UNK] (400 in TF 2.10's code, 100 in Hugging Face)
+};
+
+// A piece and the part [begin, end) of the original text that it stands for.
+struct PieceSpan {
+  int32_t id;
+  uint64_t begin, end;            // in code points
+  uint64_t byte_begin, byte_end;  // in bytes
+};
+struct Piece : PieceSpan {
+  std::string text;  // the vocabulary's token: "play", "##ing", "[UNK]"
+};
+
+// A word between blanks and punctuation, after lower-casing and stripping.
+struct WordSpan {
+  std::string text;
+  uint64_t begin, end;
+  uint64_t byte_begin, byte_end;
+};
+
+// Immutable and safe to use from many threads at once. Bytes that are not UTF-8 count as U+FFFD,
+// which the reference deletes; refuse them before (repair_utf8) where they must be named. "[MASK]"
+// in text is literal: "[", "mask", "]".
+class Tokenizer {
+ public:
+  // Throws Error if [UNK] is missing or an option is out of range.
+  explicit Tokenizer(Vocabulary vocabulary, TokenizerOptions options = {});
+  ~Tokenizer();
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+
+  const Vocabulary& vocabulary() const { return *vocabulary_; }
+  const TokenizerOptions& options() const { return options_; }
+  bool strips_accents() const;
+
+  std::vector<int32_t> ids(std::string_view text) const;
+  void append_ids(std::string_view text, std::vector<int32_t>& ids) const;  // the fast way
+  std::vector<Piece> pieces(std::string_view text) const;
+  std::vector<WordSpan> words(std::string_view text) const;  // the basic tokens
+
+  // Calls back for every piece (word) in order, with memory that does not grow with the text.
+  void each_piece(std::string_view text, const std::function<void(const PieceSpan&)>& visit) const;
+  void each_word(std::string_view text, const std::function<void(const WordSpan&)>& visit) const;
+
+ private:
+  struct Tables;
+  std::unique_ptr<const Vocabulary> vocabulary_;  // at one address for ever: ids point into it
+  TokenizerOptions options_;
+  std::unique_ptr<const Tables> tables_;
+};
+
+}  // namespace bertrain
