@@ -23,7 +23,8 @@ class Writer {
  public:
   virtual ~Writer() = default;
   virtual void append(std::span<const std::byte> bytes) = 0;
-  virtual void commit() = 0;  // flushed to the device, then the object appears whole
+  virtual void
+  commit() = 0;  // flushed to the device, then the object appears whole; once, and last
 };
 
 enum class Exists {
@@ -42,12 +43,14 @@ class Storage {
   virtual void remove(std::string_view uri) = 0;                  // absent: no error
 };
 
-Storage& storage_for(std::string_view uri);  // a local path, or mem://NAME for tests
+// A local path (missing parent directories are made by create), or mem://NAME for tests.
+Storage& storage_for(std::string_view uri);
 
-// Comma list of paths and globs (* ? [..]) → sorted per part; throws if a part matches nothing.
+// Comma list of paths and globs (* ? [..]) → sorted per part; throws if one matches nothing. "-"
+// stays.
 std::vector<std::string> expand_globs(std::string_view list);
 
-std::string read_text(std::string_view uri);                   // the whole object
+std::string read_text(std::string_view uri);                   // the whole object, gzip unpacked
 void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
 
@@ -67,6 +70,9 @@ class ByteReader {
  public:
   virtual ~ByteReader() = default;
   virtual size_t read(std::span<std::byte> into) = 0;  // fewer than asked only at the end
+  // At least one byte unless at the end (0): what a pipe or terminal has at hand, without waiting
+  // for more.
+  virtual size_t read_some(std::span<std::byte> into) { return read(into); }
 };
 std::unique_ptr<ByteReader> read_bytes(std::string_view uri);
 

@@ -1,0 +1,111 @@
+// Which storage a name belongs to, names made of lists and patterns, and whole texts.
+#include "storage/storage.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "storage/local.h"
+#include "storage/memory.h"
+
+namespace bertrain {
+namespace {
+
+std::string_view scheme_of(std::string_view uri) {
+  size_t end = uri.find("://");
+  if (end == std::string_view::npos || uri.substr(0, end).find('/') != std::string_view::npos) {
+    return "";
+  }
+  return uri.substr(0, end);
+}
+
+bool is_pattern(std::string_view part) {
+  return part.find_first_of("*?[") != std::string_view::npos;
+}
+
+std::vector<std::string> match(const std::string& pattern) {
+  if (scheme_of(pattern).empty()) return glob_local(pattern);
+  std::vector<std::string> names;
+  for (const Object& o :
+       storage_for(pattern).list(pattern.substr(0, pattern.find_first_of("*?[")))) {
+    if (::fnmatch(pattern.c_str(), o.uri.c_str(), FNM_PATHNAME) == 0) names.push_back(o.uri);
+  }
+  return names;
+}
+
+bool is_there(const std::string& name) {
+  return name == "-" || storage_for(name).size(name).has_value();
+}
+
+void expand_part(const std::string& part, std::vector<std::string>& names) {
+  // A file whose own name holds pattern characters is meant before the pattern is.
+  if (is_there(part)) return names.push_back(part);
+  if (!is_pattern(part)) {
+    if (scheme_of(part).empty() && std::filesystem::is_directory(part)) {
+      throw error("{}: is a directory; {} names the files in it", part, join_path(part, "*"));
+    }
+    throw error("{}: no such file", part);
+  }
+  std::vector<std::string> matches = match(part);
+  if (matches.empty()) throw error("no file matches '{}'", part);
+  names.insert(names.end(), matches.begin(), matches.end());
+}
+
+}  // namespace
+
+Storage& storage_for(std::string_view uri) {
+  static LocalStorage local;
+  static MemoryStorage memory;
+  std::string_view scheme = scheme_of(uri);
+  if (scheme.empty()) return local;
+  if (scheme == "mem") return memory;
+  if (scheme == "gs" || scheme == "s3") {
+    throw error("{}: this build does not support buckets yet; copy the data to a local path", uri);
+  }
+  throw error("{}: no storage is known as '{}://'; local paths are", uri, scheme);
+}
+
+std::vector<std::string> expand_globs(std::string_view list) {
+  std::vector<std::string> names;
+  if (list.empty()) throw error("a file name is expected, and an empty one was given");
+  std::string whole(list);
+  if (is_there(whole)) return {whole};  // commas may be part of a name
+  for (size_t start = 0; start <= list.size();) {
+    size_t comma = std::min(list.find(',', start), list.size());
+    if (comma == start) throw error("'{}': a file name is missing beside a comma", list);
+    expand_part(whole.substr(start, comma - start), names);
+    start = comma + 1;
+  }
+  return names;
+}
+
+std::string read_text(std::string_view uri) {
+  std::unique_ptr<ByteReader> bytes = read_bytes(uri);
+  std::string text;
+  for (size_t block = size_t{64} << 10;; block = std::min(block * 2, size_t{64} << 20)) {
+    size_t start = text.size();
+    text.resize(start + block);
+    size_t n = bytes->read(std::as_writable_bytes(std::span(text)).subspan(start));
+    text.resize(start + n);
+    if (n < block) return text;
+  }
+}
+
+void write_text(std::string_view uri, std::string_view text) {
+  std::unique_ptr<Writer> writer = storage_for(uri).create(uri, Exists::replace);
+  writer->append(std::as_bytes(std::span(text)));
+  writer->commit();
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  if (directory.empty() || name.starts_with('/') || !scheme_of(name).empty()) {
+    return std::string(name);
+  }
+  std::string path(directory);
+  if (!path.ends_with('/')) path += '/';
+  return path += name;
+}
+
+}  // namespace bertrain
