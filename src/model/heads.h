@@ -1,0 +1,37 @@
+// What stands on the encoder: pooler, masked language model, next sentence, classifier. Logits are
+// f32 in every compute type.
+#pragma once
+
+#include "model/config.h"
+#include "tensor/scope.h"
+
+namespace bertrain {
+
+// hidden [R, S, H], slot i32 [N] (index into R·S) → [N, H].
+Tensor take_slots(Tensor hidden, Tensor slot);
+
+// tanh(dense) of the first slot of each example: hidden [R, S, H], first_slot i32 [E] → [E, H].
+// Parameters bert/pooler/dense/{kernel, bias}.
+Tensor pooled_output(const Scope& root, const BertConfig& config, Tensor hidden, Tensor first_slot);
+
+// Logits over the vocabulary at the target slots only, the word table as output matrix:
+// hidden [R, S, H], target_slot i32 [M] → f32 [M, V]. Parameters
+// cls/predictions/{transform/dense, transform/LayerNorm, output_bias}.
+Tensor masked_lm_logits(const Scope& root, const BertConfig& config, Tensor hidden,
+                        Tensor target_slot);
+
+// pooled [E, H] → f32 [E, 2]; class 1 is "a random sentence follows". Parameters
+// cls/seq_relationship/{output_weights [2, H], output_bias}.
+Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
+
+struct ClassifierHead {
+  int64_t classes = 2;   // outputs: classes, labels of a multi-label task, or 1 for regression
+  double dropout = 0.1;  // of the pooled vector in training: fixed at 0.1 in Google's code,
+                         // hidden_dropout_prob in TF 2's and Hugging Face's
+};
+// pooled [E, H], example_number u32 [E] → f32 [E, C]. Parameters output_weights [C, H], first
+// values of deviation 0.02 whatever the config says, and output_bias [C].
+Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor pooled,
+                         Tensor example_number);
+
+}  // namespace bertrain
