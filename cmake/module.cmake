@@ -2,6 +2,7 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
@@ -65,7 +66,10 @@ function(bertrain_program target main)
   cmake_parse_arguments(P "" "" "DEPS" ${ARGN})
   add_executable(${target} ${main})
   target_link_libraries(${target} PRIVATE ${P_DEPS})
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  # A copied program finds the libraries that ./dev package puts beside it.
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+    BUILD_RPATH "$ORIGIN/lib" BUILD_RPATH_USE_ORIGIN ON)
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endfunction()
 
 # bertrain_tests(FOLDER): each FOLDER/NAME/*.cpp is one test program that may use every module;
