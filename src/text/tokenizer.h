@@ -2,7 +2,6 @@
 // WordPiece).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,0 +1,224 @@
+// The tokenizer with offsets; tokenizer_fast.cpp has the way that only makes ids.
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/raw_words.h"
+#include "text/tokenizer_tables.h"
+#include "text/unicode.h"
+
+namespace bertrain {
+namespace {
+
+bool is_punctuation(char32_t c) { return character(c).flags & kPunctuation; }
+
+std::string to_utf8(const std::u32string& text) {
+  std::string out;
+  for (char32_t c : text) append_utf8(c, out);
+  return out;
+}
+
+// Turns code points of a text into bytes by walking from where it was: offsets mostly grow, and
+// marks put into another order go back a little.
+class ByteCursor {
+ public:
+  explicit ByteCursor(std::string_view text) : text_(text) {}
+
+  uint64_t bytes_at(uint64_t code_points) {
+    for (; at_ < code_points; ++at_) bytes_ += decode_utf8(text_.substr(bytes_)).bytes;
+    for (; at_ > code_points; --at_) bytes_ -= bytes_before();
+    return bytes_;
+  }
+  uint64_t code_points_at(uint64_t bytes) {
+    for (; bytes_ < bytes; ++at_) bytes_ += decode_utf8(text_.substr(bytes_)).bytes;
+    for (; bytes_ > bytes; --at_) bytes_ -= bytes_before();
+    return at_;
+  }
+
+ private:
+  // A byte that can lead is never inside another character, so the lead that reaches exactly here
+  // is the right one.
+  size_t bytes_before() const {
+    for (size_t k = std::min<size_t>(4, bytes_); k > 1; --k) {
+      if (decode_utf8(text_.substr(bytes_ - k)).bytes == k) return k;
+    }
+    return 1;
+  }
+
+  std::string_view text_;
+  uint64_t at_ = 0, bytes_ = 0;
+};
+
+// Places of normalized code points in the text.
+class Places {
+ public:
+  explicit Places(std::string_view text) : text_(text), begin_(text), end_(text) {}
+
+  void enter(std::string_view raw) {
+    start_ = begin_.code_points_at(static_cast<uint64_t>(raw.data() - text_.data()));
+  }
+
+  template <class Span>
+  void locate(const NormalizedWord& word, size_t first, size_t last, Span& span) {
+    auto a = static_cast<ptrdiff_t>(first), b = static_cast<ptrdiff_t>(last);
+    span.begin = start_ + *std::min_element(word.begin.begin() + a, word.begin.begin() + b);
+    span.end = start_ + *std::max_element(word.end.begin() + a, word.end.begin() + b);
+    span.byte_begin = begin_.bytes_at(span.begin);
+    span.byte_end = end_.bytes_at(span.end);
+  }
+
+  PieceSpan of_plain(std::string_view raw, int32_t id) {  // ASCII: a byte is a code point
+    PieceSpan span{id, start_, start_ + raw.size(), 0, 0};
+    span.byte_begin = begin_.bytes_at(span.begin);
+    span.byte_end = end_.bytes_at(span.end);
+    return span;
+  }
+
+ private:
+  std::string_view text_;
+  ByteCursor begin_, end_;
+  uint64_t start_ = 0;  // of the raw word, in code points
+};
+
+const TokenizerOptions& checked(const TokenizerOptions& options) {
+  if (options.max_chars_per_word < 1 ||
+      options.max_chars_per_word > std::numeric_limits<int32_t>::max()) {
+    throw usage_error("max_input_chars_per_word={}: a number from 1 on expected",
+                      options.max_chars_per_word);
+  }
+  return options;
+}
+
+std::atomic<uint32_t> tokenizers_made = 0;
+
+}  // namespace
+
+size_t basic_token_end(const std::u32string& text, size_t at) {
+  if (is_punctuation(text[at])) return at + 1;
+  while (at < text.size() && !is_punctuation(text[at])) ++at;
+  return at;
+}
+
+Tokenizer::Tables::Tables(const Vocabulary& vocabulary, const TokenizerOptions& options)
+    : strip(options.strip_accents.value_or(options.do_lower_case)),
+      lower(options.do_lower_case),
+      normalizer(lower, strip),
+      wordpiece(vocabulary, options.max_chars_per_word),
+      max_chars(static_cast<size_t>(options.max_chars_per_word)),
+      serial(++tokenizers_made) {
+  std::vector<WordPieceMatch> matches;
+  for (size_t i = 0; i < symbol_ids.size(); ++i) {
+    char symbol = static_cast<char>(i);
+    wordpiece.match({&symbol, 1}, matches);
+    symbol_ids[i] = matches[0].id;
+  }
+}
+
+void Tokenizer::Tables::normalize(std::string_view raw, std::string_view before,
+                                  NormalizedWord& word) const {
+  normalizer.normalize(raw, before, word);
+  if (!word.lost_letters || warned.exchange(true)) return;
+  log_warning(
+      "stripping accents also removes vowel signs and other marks that are letters of their "
+      "script, as in '{}' -> "
+      "'{}'; --strip_accents=false keeps them",
+      raw, to_utf8(word.text));
+}
+
+void Tokenizer::Tables::append_raw_word(std::string_view raw, std::string_view before,
+                                        WordScratch& scratch, std::vector<int32_t>& ids) const {
+  normalize(raw, before, scratch.word);
+  const std::u32string& text = scratch.word.text;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = basic_token_end(text, at);
+    scratch.text.clear();
+    for (; at < end; ++at) append_utf8(text[at], scratch.text);
+    wordpiece.match(scratch.text, scratch.matches);
+    for (const WordPieceMatch& m : scratch.matches) ids.push_back(m.id);
+  }
+}
+
+Tokenizer::Tokenizer(Vocabulary vocabulary, TokenizerOptions options)
+    : vocabulary_(std::make_unique<const Vocabulary>(std::move(vocabulary))),
+      options_(checked(options)),
+      tables_(std::make_unique<const Tables>(*vocabulary_, options_)) {}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+bool Tokenizer::strips_accents() const { return tables_->strip; }
+
+std::vector<int32_t> Tokenizer::ids(std::string_view text) const {
+  std::vector<int32_t> ids;
+  append_ids(text, ids);
+  return ids;
+}
+
+void Tokenizer::each_word(std::string_view text,
+                          const std::function<void(const WordSpan&)>& visit) const {
+  NormalizedWord word;
+  WordSpan span;
+  Places places(text);
+  each_raw_word(text, [&](ByteKind, std::string_view raw, std::string_view before) {
+    tables_->normalize(raw, before, word);
+    places.enter(raw);
+    for (size_t first = 0; first < word.text.size();) {
+      size_t last = basic_token_end(word.text, first);
+      places.locate(word, first, last, span);
+      span.text.clear();
+      for (; first < last; ++first) append_utf8(word.text[first], span.text);
+      visit(span);
+    }
+  });
+}
+
+void Tokenizer::each_piece(std::string_view text,
+                           const std::function<void(const PieceSpan&)>& visit) const {
+  WordScratch scratch;
+  Places places(text);
+  each_raw_word(text, [&](ByteKind kind, std::string_view raw, std::string_view before) {
+    if (kind == letter && raw.size() > tables_->max_chars) {  // not worth normalizing, however long it is
+      places.enter(raw);
+      return visit(places.of_plain(raw, tables_->wordpiece.unknown()));
+    }
+    tables_->normalize(raw, before, scratch.word);
+    places.enter(raw);
+    const std::u32string& word = scratch.word.text;
+    for (size_t first = 0; first < word.size();) {
+      size_t last = basic_token_end(word, first);
+      scratch.text.clear();
+      for (size_t i = first; i < last; ++i) append_utf8(word[i], scratch.text);
+      tables_->wordpiece.match(scratch.text, scratch.matches);
+      size_t covered = 0;  // bytes of the token
+      for (const WordPieceMatch& m : scratch.matches) {
+        auto part = std::string_view(scratch.text).substr(covered, m.end - covered);
+        size_t next = first + count_code_points(part);
+        PieceSpan span;
+        span.id = m.id;
+        places.locate(scratch.word, first, next, span);
+        visit(span);
+        first = next, covered = m.end;
+      }
+    }
+  });
+}
+
+std::vector<Piece> Tokenizer::pieces(std::string_view text) const {
+  std::vector<Piece> pieces;
+  each_piece(text, [&](const PieceSpan& span) {
+    pieces.push_back({span, vocabulary_->token(span.id)});
+  });
+  return pieces;
+}
+
+std::vector<WordSpan> Tokenizer::words(std::string_view text) const {
+  std::vector<WordSpan> words;
+  each_word(text, [&](const WordSpan& span) { words.push_back(span); });
+  return words;
+}
+
+}  // namespace bertrain

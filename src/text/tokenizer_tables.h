@@ -1,0 +1,46 @@
+// What a Tokenizer holds beside its vocabulary, shared by its exact path (with offsets) and its
+// fast one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/normalizer.h"
+#include "text/tokenizer.h"
+#include "text/wordpiece.h"
+
+namespace bertrain {
+
+// Memory that a call needs while it works on one raw word.
+struct WordScratch {
+  NormalizedWord word;
+  std::string text;  // one basic token in UTF-8
+  std::vector<WordPieceMatch> matches;
+};
+
+struct Tokenizer::Tables {
+  Tables(const Vocabulary& vocabulary, const TokenizerOptions& options);
+
+  // Appends the ids of one raw word (see raw_words.h).
+  void append_raw_word(std::string_view raw, std::string_view before, WordScratch& scratch,
+                       std::vector<int32_t>& ids) const;
+  void normalize(std::string_view raw, std::string_view before, NormalizedWord& word) const;
+
+  bool strip;
+  bool lower;
+  Normalizer normalizer;
+  WordPiece wordpiece;
+  size_t max_chars;
+  std::array<int32_t, 128> symbol_ids;  // by ASCII punctuation character
+  uint32_t serial;  // tells this tokenizer's cache entries from all others' of the process
+  mutable std::atomic<bool> warned = false;
+};
+
+// End of the basic token that starts at `at`: punctuation stands alone (step 5 of BasicTokenizer).
+size_t basic_token_end(const std::u32string& text, size_t at);
+
+}  // namespace bertrain

@@ -1,0 +1,95 @@
+// Tests of reading vocabularies: the reference's numbering, and every oddity named.
+#include "text/vocabulary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "storage/storage.h"
+
+namespace bertrain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kToy = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\nwho\n?\n";
+
+// Runs `action` and returns the warnings it gave.
+std::string warnings(const std::function<void()>& action) {
+  std::string said;
+  LogSink sink([&](std::string_view line) { said += std::string(line) + "\n"; });
+  action();
+  return said;
+}
+
+std::string message(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Vocabulary, BlankLinesTakeAnId) {
+  std::string said = warnings([] {
+    Vocabulary v = Vocabulary::parse("[PAD]\n[UNK]\n\nfoo\nbar\n", "v.txt");
+    EXPECT_EQ(v.id("foo"), 3);
+    EXPECT_EQ(v.id("bar"), 4);
+    EXPECT_EQ(v.id(""), 2);
+  });
+  EXPECT_THAT(said, HasSubstr("v.txt:3: blank line"));
+}
+
+TEST(Vocabulary, RepeatedLinesCountLast) {
+  std::string said = warnings([] {
+    Vocabulary v = Vocabulary::parse("[UNK]\na\nb\na\n", "v.txt");
+    EXPECT_EQ(v.id("a"), 3);
+    EXPECT_EQ(v.token(1), "a");
+    EXPECT_EQ(v.size(), 4u);
+    EXPECT_THAT(v.distinct(), ElementsAre("[UNK]", "a", "b"));
+  });
+  EXPECT_THAT(said, HasSubstr("v.txt:4: 'a' stands in the vocabulary twice"));
+}
+
+TEST(Vocabulary, ByteOrderMarkAndCrLf) {
+  EXPECT_EQ(Vocabulary::parse("\ufeff[PAD]\n[UNK]\n", "v").id("[PAD]"), 0);
+  std::string crlf(kToy);
+  for (size_t at = 0; (at = crlf.find('\n', at)) != std::string::npos; at += 2)
+    crlf.insert(at, "\r");
+  crlf.resize(crlf.size() - 2);  // the last line without its newline
+  EXPECT_EQ(Vocabulary::parse(crlf, "v").tokens(), Vocabulary::parse(kToy, "v").tokens());
+}
+
+TEST(Vocabulary, MissingSpecialsAreNamed) {
+  for (std::string_view special : {"[MASK]", "[UNK]", "[CLS]", "[SEP]"}) {
+    std::string text(kToy);
+    text.erase(text.find(special), special.size() + 1);
+    std::string uri = "mem://vocabulary-" + std::string(special);
+    write_text(uri, text);
+    EXPECT_THAT(message([&] { Vocabulary::read(uri); }), HasSubstr(special));
+    EXPECT_NO_THROW(Vocabulary::read(uri, {}));
+  }
+}
+
+TEST(Vocabulary, MustFitTheModel) {
+  Vocabulary v = Vocabulary::parse(kToy, "toy.txt");
+  v.check_fits(11, "model");
+  v.check_fits(12, "model");
+  EXPECT_THAT(message([&] { v.check_fits(9, "model.ckpt"); }),
+              HasSubstr("toy.txt has 11 pieces, the word embeddings of model.ckpt have 9 rows"));
+}
+
+TEST(Vocabulary, RefusesWhatIsNone) {
+  EXPECT_THAT(message([] { Vocabulary::parse("", "v.txt"); }), HasSubstr("v.txt: a vocabulary"));
+  EXPECT_THAT(message([] { Vocabulary::parse("a\nb\xff\n", "v.txt"); }),
+              HasSubstr("v.txt:2: invalid UTF-8 at byte 1"));
+  EXPECT_THAT(message([] { Vocabulary::parse("a\n", "v.txt").id("b"); }),
+              HasSubstr("v.txt: no piece 'b'"));
+  EXPECT_EQ(Vocabulary::parse("a\n", "v.txt").find("b"), -1);
+}
+
+}  // namespace
+}  // namespace bertrain
