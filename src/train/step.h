@@ -41,19 +41,22 @@ std::unique_ptr<Recording> record_step(const Task& task, const StepOptions& opti
                                        const Capacity& capacity);
 std::unique_ptr<Recording> record_micro(const Task& task, const StepOptions& options,
                                         const Capacity& capacity);
+// Also sets the sums to zero, for the next step.
 std::unique_ptr<Recording> record_apply(const std::vector<Parameter>& parameters,
+                                        const std::vector<LossTerm>& terms,
                                         const StepOptions& options);
 std::unique_ptr<Recording> record_evaluation(const Task& task, DType compute,
                                              const Capacity& capacity);
 
-// The parameters of a task's model, found by recording it once at the smallest capacity.
+// The parameters of a task's model, found by recording it once at the smallest capacity. Their
+// `master` is of that recording, which is gone: names, shapes and first values count.
 std::vector<Parameter> parameters_of(const Task& task);
 
 // The types of the batch's arrays at a capacity: the packer's fields and the schema's.
 Named<ArrayType> batch_types(const Schema& schema, const Capacity& capacity);
 
 // The normaliser of each term over a global batch: Σ raw weight + epsilon, summed over ranks when
-// there is a communicator. Throws Error when all weights of a term are 0 and epsilon is, too.
+// there is a communicator; 1 where that is 0, as nothing is divided by it then.
 Named<double> normalisers(const std::vector<LossTerm>& terms, const std::vector<Batch>& micro,
                           Communicator* communicator = nullptr);
 
@@ -65,34 +68,39 @@ struct StepResult {
   bool finite() const;  // of loss and norm; if not, parameters and slots are as they were
 };
 
+// A recording, its inputs, and what the backend made of it.
+struct Compiled {
+  std::unique_ptr<Recording> recording;
+  Named<ArrayType> inputs;
+  std::unique_ptr<Program> program;
+};
+
 // The host's side of training steps: compiles the programs that it meets, fills in keys and
 // scalars, accumulates, applies.
 class StepRunner {
  public:
-  // All three must outlive the runner. communicator: null for one process.
+  // All must outlive the runner. communicator: null for one process.
   StepRunner(const Task& task, State& state, StepOptions options,
              Communicator* communicator = nullptr);
 
   // The update from `step` to `step` + 1 on one global batch, given as its micro-batches (one at
-  // least). With one, a single program does all; with more, gradients are summed first.
+  // least; of equal number on every rank). With one, a single program does all; with more,
+  // gradients are summed first. When a program is interrupted before its update, the state is as it
+  // was before.
   StepResult run(uint64_t step, const std::vector<Batch>& micro);
 
-  // Compiles without running, to learn what a program needs: a whole step, or one micro-batch of
+  // Compiles without running, to learn what is needed: by a whole step, or by one micro-batch of
   // several.
   ProgramFacts facts(const Capacity& capacity, bool accumulates);
 
   const StepOptions& options() const { return options_; }
 
  private:
-  struct Compiled {
-    std::unique_ptr<Recording> recording;
-    std::unique_ptr<Program> program;
-  };
-  enum class Kind { step, micro, apply };
+  enum class Kind : int64_t { step, micro, apply };
   Compiled& compiled(Kind kind, const Capacity& capacity);
-  void add_keys(const Recording& recording, uint64_t step, DeviceArrays& inputs);
-  void add_scalars(uint64_t step, float rate, DeviceArrays& inputs);
-  void add_batch(const Batch& batch, const Named<double>& normaliser, DeviceArrays& inputs);
+  DeviceArrays inputs_of(const Compiled& program, uint64_t step);
+  DeviceArrays run_micro(uint64_t step, const std::vector<Batch>& micro,
+                         const Named<double>& normalisers);
 
   const Task& task_;
   State& state_;
@@ -116,13 +124,12 @@ class EvaluationRunner {
   ProgramFacts facts(const Capacity& capacity);
 
  private:
-  Program& compiled(const Capacity& capacity);
+  Compiled& compiled(const Capacity& capacity);
 
   const Task& task_;
   const State& state_;
   DType compute_;
-  std::map<std::vector<int64_t>, std::unique_ptr<Program>> programs_;
-  std::map<std::vector<int64_t>, std::unique_ptr<Recording>> recordings_;
+  std::map<std::vector<int64_t>, Compiled> programs_;
 };
 
 }  // namespace bertrain

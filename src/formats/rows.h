@@ -1,0 +1,68 @@
+// Tables in text files, row by row: TSV, CSV or JSON lines behind one reader.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bertrain {
+
+// tsv    one row a line, fields between tabs, no quoting: quote characters are text, as in the
+// reference csv    RFC 4180: a field in quotes may hold commas, line ends and doubled quotes jsonl
+// one object a line; its keys are the columns. Strings as they are, null empty, anything else as
+// its JSON text
+enum class RowFormat { tsv, csv, jsonl };
+
+struct RowOptions {
+  std::optional<RowFormat>
+      format;  // absent: by the name's ending (.csv .jsonl .ndjson, each also .gz), else tsv
+  bool header = true;     // the first row names the columns (jsonl has names anyway)
+  bool skip_bad = false;  // --bad_rows=skip: a row that cannot be read is counted and passed over
+  bool blank_is_row =
+      false;  // a blank line is a row of one empty field where rows have one field (tsv, csv)
+  // --invalid_utf8: makes a line valid UTF-8 and says whether it had to change it, or throws an
+  // Error that begins with `place`, which makes the row a bad one. Absent: bytes are passed on as
+  // they are.
+  std::function<bool(std::string& line, std::string_view place)> repair;
+};
+
+struct RowCounts {
+  uint64_t rows = 0;      // given
+  uint64_t blank = 0;     // blank lines passed over
+  uint64_t bad = 0;       // rows passed over
+  uint64_t repaired = 0;  // lines that `repair` changed
+  std::string first_bad;  // the message of the first row passed over
+};
+
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // The columns' names; without a header "1", "2", … as many as the first row has fields.
+  virtual const std::vector<std::string>& header() const = 0;
+  // The next row, as many fields as the header; false at the end. Throws an Error "FILE:LINE: what
+  // is wrong" for a row with another number of fields, an open quote, what is not JSON, or lacks a
+  // key of the first object (other keys than the first object's are left out).
+  virtual bool next(std::vector<std::string>& fields) = 0;
+  virtual uint64_t line_number() const = 0;  // of the row's first line, from 1
+  virtual const std::string& uri() const = 0;
+  virtual const RowCounts& counts() const = 0;
+  std::string place() const;  // "FILE:LINE" of the last row, to put in front of an Error
+};
+
+// Opens a file ("-" is standard input) and reads as far as the header needs. A byte order mark is
+// skipped, lines may end in CRLF, blank lines are counted and passed over. Throws if a header is
+// expected and the file is empty.
+std::unique_ptr<RowReader> read_rows(std::string_view uri, RowOptions options = {});
+
+RowFormat parse_row_format(std::string_view name);  // "tsv", "csv", "jsonl"; usage error otherwise
+bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → false; usage error otherwise
+
+// The index of a column given by its name, or else by its number from 1. Throws an Error that lists
+// the names.
+size_t find_column(const RowReader& rows, std::string_view name_or_number);
+
+}  // namespace bertrain

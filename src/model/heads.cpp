@@ -1,0 +1,57 @@
+// Pooler and heads, with the parameter names of the TF 1 checkpoints.
+#include "model/heads.h"
+
+#include "model/bert.h"
+#include "model/layers.h"
+
+namespace bertrain {
+
+Tensor take_slots(Tensor hidden, Tensor slot) {
+  return gather_rows(reshape(hidden, {-1, hidden.extent(-1)}), slot);
+}
+
+Tensor pooled_output(const Scope& root, const BertConfig& c, Tensor hidden, Tensor first_slot) {
+  Scope s = root / "bert" / "pooler";
+  auto guard = s.enter();
+  Tensor first = take_slots(hidden, first_slot);  // [E, H]
+  return tanh(dense(s / "dense", first, c.hidden_size, c.initializer_range));
+}
+
+Tensor masked_lm_logits(const Scope& root, const BertConfig& c, Tensor hidden, Tensor target_slot) {
+  Scope s = root / "cls" / "predictions";
+  auto guard = s.enter();
+  Tensor h = take_slots(hidden, target_slot);  // [M, H]
+  h = activate(dense(s / "transform" / "dense", h, c.hidden_size, c.initializer_range),
+               c.hidden_act);
+  NormParameters norm = norm_parameters(s / "transform" / "LayerNorm", c.hidden_size);
+  h = layer_norm(h, norm.gamma, norm.beta, c.layer_norm_eps).y;
+  Tensor table = (root / "bert" / "embeddings")
+                     .param("word_embeddings", {c.vocab_size, c.hidden_size},
+                            {Init::truncated_normal, c.initializer_range});
+  return logits(s, h, table, "output_bias");  // [M, V]
+}
+
+Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor pooled) {
+  Scope s = root / "cls" / "seq_relationship";
+  auto guard = s.enter();
+  Tensor weights =
+      s.param("output_weights", {2, c.hidden_size}, {Init::truncated_normal, c.initializer_range});
+  return logits(s, pooled, weights, "output_bias");
+}
+
+Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor pooled,
+                         Tensor example_number) {
+  auto guard = root.enter();
+  if (root.training() && head.dropout > 0) {
+    // An example has one pooled vector: position 0 of its own key.
+    Tensor position = full(root.graph(), example_number.shape(), 0, DType::i32);
+    Tensor key = (root / "classifier").dropout_key();
+    pooled = dropout(pooled, {key, example_number, position, head.dropout});
+  }
+  constexpr double kStddev = 0.02;  // fixed in the reference code, whatever initializer_range is
+  Tensor weights = root.param("output_weights", {head.classes, pooled.extent(-1)},
+                              {Init::truncated_normal, kStddev});
+  return logits(root, pooled, weights, "output_bias");
+}
+
+}  // namespace bertrain

@@ -1,0 +1,92 @@
+// The folder of one run: who works in it, what it was asked, what it learnt and chose, and its log.
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "train/run_lock.h"
+
+namespace bertrain {
+
+enum class Resume { automatic, never, require, inexact };
+Resume parse_resume(std::string_view text);  // auto | never | require | inexact; else a usage error
+
+// What decides a run's weights; a run goes on only under the same.
+struct RunRequest {
+  std::string command;                 // "finetune"
+  std::vector<std::string> arguments;  // as typed
+  Json settings = Json::object();      // every option by name
+  Json task = Json::object();        // Task::describe(): labels and the like, learnt from the data
+  Json data = Json::object();        // fingerprint of each input file, by its path
+  std::vector<std::string> neutral;  // names of settings that may change between starts
+};
+
+// Holds the lock while it lives; every log line is also appended to log.txt with its time.
+//
+//   run.json       command, arguments, settings, versions, data, what the program chose, finished
+//   log.txt        all that was printed, with times, over all starts
+//   metrics.jsonl  one object a logged step        tensorboard/  the same for TensorBoard
+//   checkpoints/   states to resume from           model/        the result
+class RunDirectory {
+ public:
+  // Creates the folder, takes its lock, and reads what an earlier start left. `overwrite` removes
+  // what that was. Throws when another job works here, when there is a run and `never` was asked,
+  // or none and `require` was.
+  RunDirectory(std::string path, Resume resume, bool overwrite);
+  ~RunDirectory();
+
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const;  // path()/name
+  bool continues() const { return !record_.is_null(); }
+  const Json& record() const { return record_; }  // run.json as it is; null before start()
+
+  // Settings of the earlier start that the request does not share are an Error that lists each
+  // with both values; with inexact, a warning. Then (or for a new run) writes run.json.
+  void start(const RunRequest& request);
+  // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
+  // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
+  // on, the caller says so through inexact().
+  const Json* chosen(std::string_view name) const;
+  void choose(std::string_view name, Json value);
+  // The run would go on with other bits than before: an Error, or a warning with --resume=inexact.
+  void inexact(std::string_view reason) const;
+  void finish(int64_t step, const Json& results);  // marks the run as done
+  bool finished() const;
+  void note(
+      std::string_view text);  // lines for log.txt alone: results that went to a command's stream
+
+ private:
+  void save() const;
+  void remove_earlier() const;
+
+  // Creates the folder; at the end (after the lock is gone) removes it again if it is still empty.
+  struct Folder {
+    explicit Folder(std::string path);
+    ~Folder();
+    std::string path;
+    bool created;
+  };
+
+  Folder folder_;
+  std::string path_;
+  Resume resume_;
+  std::unique_ptr<RunLock> lock_;
+  Json record_;
+  std::ofstream log_;
+  std::unique_ptr<LogSink> sink_;
+};
+
+// "2026-11-27T23:40:01Z"
+std::string utc_time();
+
+// Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;
+// values inside objects as "labels.0". Names in `neutral` are left out.
+std::vector<std::string> differences(const Json& before, const Json& now,
+                                     const std::vector<std::string>& neutral);
+
+}  // namespace bertrain

@@ -1,0 +1,149 @@
+// Starting, going on, refusing: what run.json and the resume modes decide.
+#include "train/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+
+namespace bertrain {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string fresh_path(const std::string& name) {
+  std::string path = testing::TempDir() + "/run_directory_" + name + std::to_string(getpid());
+  fs::remove_all(path);
+  return path;
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+RunRequest request(double rate, const std::vector<std::string>& labels) {
+  return {"finetune",
+          {"--learning_rate=1"},
+          {{"learning_rate", rate}, {"log_every", rate}},
+          {{"labels", labels}},
+          {{"train.tsv", "12 bytes"}},
+          {"log_every"}};
+}
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(RunDirectory, NewRunThenTheSameAgain) {
+  std::string path = fresh_path("again");
+  {
+    RunDirectory run(path + "/", Resume::automatic, false);
+    EXPECT_EQ(run.path(), path);
+    EXPECT_FALSE(run.continues());
+    run.start(request(1, {"a"}));
+    run.choose("threads", 2);
+    log_line("step 1");
+    run.note("two\nlines\n");
+  }
+  RunDirectory run(path, Resume::require, false);
+  EXPECT_TRUE(run.continues());
+  EXPECT_FALSE(run.finished());
+  run.start(request(1, {"a"}));
+  ASSERT_NE(run.chosen("threads"), nullptr);
+  EXPECT_EQ(*run.chosen("threads"), Json(2));
+  EXPECT_EQ(run.chosen("capacity"), nullptr);
+  EXPECT_EQ(run.record()["starts"].size(), 2u);
+  EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z step 1\n"));
+  EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z two\n"));
+  EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z lines\n"));
+  run.finish(7, {{"eval_accuracy", 0.5}});
+  EXPECT_TRUE(run.finished());
+}
+
+TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
+  std::string path = fresh_path("other");
+  { RunDirectory(path, Resume::automatic, false).start(request(1, {"a", "b"})); }
+  std::string before = text_of(path + "/run.json");
+  {
+    RunDirectory run(path, Resume::automatic, false);
+    std::string message = message_of([&] { run.start(request(2, {"a", "b", "c"})); });
+    EXPECT_THAT(message, HasSubstr("settings.learning_rate: 1.0 before, 2.0 now"));
+    EXPECT_THAT(message, HasSubstr(R"(task.labels: ["a","b"] before, ["a","b","c"] now)"));
+    EXPECT_THAT(message, Not(HasSubstr("log_every")));
+    EXPECT_THAT(message, HasSubstr("--overwrite"));
+  }
+  EXPECT_EQ(text_of(path + "/run.json"), before);
+  RunDirectory run(path, Resume::inexact, false);
+  run.start(request(2, {"a", "b", "c"}));
+  EXPECT_EQ(run.record()["settings"]["learning_rate"], Json(2.0));
+}
+
+TEST(RunDirectory, NeverRequireOverwrite) {
+  std::string path = fresh_path("modes");
+  EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::require, false); }),
+              HasSubstr("holds no run to go on with"));
+  EXPECT_FALSE(fs::exists(path));
+  { RunDirectory(path, Resume::never, false).start(request(1, {"a"})); }
+  EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::never, false); }),
+              HasSubstr("--overwrite removes it"));
+  fs::create_directories(path + "/checkpoints/step-1");
+  std::ofstream(path + "/mine.txt") << "kept";
+  {
+    RunDirectory run(path, Resume::never, true);
+    EXPECT_FALSE(run.continues());
+    EXPECT_FALSE(fs::exists(path + "/checkpoints"));
+    EXPECT_TRUE(fs::exists(path + "/mine.txt"));
+  }
+}
+
+TEST(RunDirectory, FailedPreflightLeavesNothing) {
+  std::string path = fresh_path("nothing");
+  { RunDirectory run(path, Resume::automatic, false); }
+  EXPECT_FALSE(fs::exists(path));
+  fs::create_directories(path);
+  { RunDirectory run(path, Resume::automatic, false); }
+  EXPECT_TRUE(fs::is_empty(path));
+}
+
+TEST(RunDirectory, DamagedRecordsAndForeignFolders) {
+  for (const char* text : {"", "{", "[]", "{\"a\":1}"}) {
+    std::string path = fresh_path("damaged");
+    fs::create_directories(path);
+    std::ofstream(path + "/run.json") << text;
+    EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::automatic, false); }),
+                HasSubstr(path + "/run.json: not the record of a run"))
+        << text;
+  }
+  std::string path = fresh_path("foreign");
+  fs::create_directories(path + "/model");
+  EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::automatic, false); }),
+              HasSubstr("but no run.json"));
+  EXPECT_THAT(message_of([] { RunDirectory("/proc/nowhere/x", Resume::automatic, false); }),
+              HasSubstr("--output_dir=/proc/nowhere/x"));
+}
+
+TEST(Differences, NestedAddedAndRemoved) {
+  Json before = {{"a", {{"x", 1}, {"y", "s"}}}, {"gone", true}, {"skip", 1}};
+  Json now = {{"a", {{"x", 2}, {"y", "s"}}}, {"skip", 2}, {"new", 3}};
+  EXPECT_THAT(differences(before, now, {"skip"}),
+              ElementsAre("a.x: 1 before, 2 now", "new: nothing before, 3 now",
+                          "gone: true before, nothing now"));
+  EXPECT_THAT(differences(now, now, {}), ElementsAre());
+}
+
+}  // namespace
+}  // namespace bertrain

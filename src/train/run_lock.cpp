@@ -1,0 +1,103 @@
+// An flock on a file that names its owner.
+#include "train/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+
+namespace bertrain {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+struct Owner {
+  std::string host;
+  int64_t pid = 0;
+};
+
+// An empty or damaged file is that of an owner who died while writing it: no host.
+Owner read_owner(int file) {
+  std::array<char, 1024> text{};
+  ssize_t count = pread(file, text.data(), text.size() - 1, 0);
+  Json json = Json::parse(std::string(text.data(), count > 0 ? static_cast<size_t>(count) : 0),
+                          nullptr, false);
+  if (!json.is_object()) return {};
+  Owner owner;
+  if (auto host = json.find("host"); host != json.end() && host->is_string()) owner.host = *host;
+  if (auto pid = json.find("pid"); pid != json.end() && pid->is_number_integer()) owner.pid = *pid;
+  return owner;
+}
+
+void write_owner(int file, const std::string& path, const std::string& host) {
+  std::string text = Json{{"host", host}, {"pid", getpid()}}.dump() + "\n";
+  if (ftruncate(file, 0) != 0 ||
+      pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    throw error("{}: writing the lock: {}", path, std::strerror(errno));
+  }
+}
+
+// The file that is locked must still be the one at the path: its owner removes it when done, and a
+// lock on a removed file excludes nobody.
+bool is_at(int file, const std::string& path) {
+  struct stat held = {}, there = {};
+  return fstat(file, &held) == 0 && stat(path.c_str(), &there) == 0 &&
+         held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& directory) : path_(directory + "/lock") {
+  std::string host = host_name();
+  while (true) {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) throw error("{}: {}", path_, std::strerror(errno));
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      int code = errno;
+      Owner owner = read_owner(file_);
+      close(file_);
+      if (code != EWOULDBLOCK) throw error("{}: locking: {}", path_, std::strerror(code));
+      throw error(
+          "{} is in use by process {} on host {}; wait for it, stop it, or use another "
+          "--output_dir",
+          directory, owner.pid, owner.host.empty() ? "unknown" : owner.host);
+    }
+    if (is_at(file_, path_)) break;
+    close(file_);
+  }
+  Owner owner = read_owner(file_);
+  if (!owner.host.empty() && owner.host != host) {
+    close(file_);
+    throw error("{} is in use by process {} on host {}; if that job is dead, remove {}", directory,
+                owner.pid, owner.host, path_);
+  }
+  if (!owner.host.empty()) {
+    log_line("{}: taking over the lock of process {}, which ended without finishing", directory,
+             owner.pid);
+  }
+  try {
+    write_owner(file_, path_, host);
+  } catch (...) {
+    close(file_);
+    throw;
+  }
+}
+
+RunLock::~RunLock() {
+  unlink(path_.c_str());
+  close(file_);
+}
+
+}  // namespace bertrain

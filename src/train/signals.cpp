@@ -1,0 +1,51 @@
+// The handlers of SIGTERM and SIGINT.
+#include "train/signals.h"
+
+#include <csignal>
+
+#include "base/error.h"
+
+namespace bertrain {
+namespace {
+
+volatile std::sig_atomic_t request = 0;
+struct sigaction before_term, before_int;
+bool alive = false;
+
+extern "C" void on_signal(int number) {
+  if (request != 0 && number == SIGINT) {
+    std::signal(SIGINT, SIG_DFL);
+    std::raise(SIGINT);
+  }
+  request = number;
+}
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  check(!alive, "one StopSignals at a time");
+  alive = true;
+  request = 0;
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags =
+      SA_RESTART;  // reads and writes under way go on: only the loop looks at the request
+  sigaction(SIGTERM, &action, &before_term);
+  sigaction(SIGINT, &action, &before_int);
+}
+
+StopSignals::~StopSignals() {
+  sigaction(SIGTERM, &before_term, nullptr);
+  sigaction(SIGINT, &before_int, nullptr);
+  request = 0;
+  alive = false;
+}
+
+int StopSignals::requested() { return request; }
+
+void leave_if_stopped() {
+  if (request != 0) throw Stopped{};
+}
+
+}  // namespace bertrain
