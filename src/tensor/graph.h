@@ -3,10 +3,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,6 +33,9 @@ struct Op {
   // d loss / d input for each input, given the node's outputs and d loss / d output (absent Tensor
   // = zero, in both directions). null = through expand (a primitive without grad has no gradient:
   // integers, comparisons).
+  bool wide_gradient = false;
+  // A gradient may be f32 where its value is bf16 (weights). It is rounded to the value's dtype
+  // before `grad` sees it, unless the op says that it takes it as it is.
 };
 
 enum class Placement : uint8_t {
@@ -48,6 +53,7 @@ struct Node {
   Placement placement = Placement::replicate;  // of an input
   Array value;                                 // of a constant
   int64_t id = 0;                              // position in Graph::nodes()
+  int64_t body = -1;  // nodes of one number are recorded again in the backward pass (repeat)
   Graph* graph = nullptr;
 
   int64_t integer(
@@ -84,6 +90,9 @@ class Graph {
 
   // The scope given to nodes recorded from now on; returns the one before.
   std::string enter(std::string scope);
+  // The number of the body that nodes recorded from now on belong to, −1: none; returns the one
+  // before. The backward pass keeps only what enters a body, and records the body again.
+  int64_t enter_body(int64_t body);
 
  private:
   struct State;
@@ -92,7 +101,8 @@ class Graph {
 
 // d loss / d wrt for a scalar loss, in the order of wrt; `wrt` may be any values of the graph
 // (parameters, or intermediate ones such as gathered embedding rows). A value that the loss does
-// not depend on gives zeros.
+// not depend on gives zeros. The gradient of a bf16 value may be f32 (weights: straight out of the
+// matmul).
 Tensors gradients(Tensor loss, const Tensors& wrt);
 
 // The same program with every op that `keep` refuses replaced by its expansion, again and again;

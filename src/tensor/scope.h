@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,7 @@ class Recording {
   Options options_;
   Graph graph_;
   std::vector<Parameter> parameters_;
+  Tensors computed_;  // each parameter in the compute type
   std::vector<DropoutKey> keys_;
   Named<Tensor> marked_;
   Named<size_t> parameter_index_;
@@ -72,7 +74,7 @@ class Scope {
   // Declared at first use, the same Tensor after (asking twice with another shape is an Error); in
   // the compute type.
   Tensor param(std::string_view name, Shape shape, Init init) const;
-  Tensor dropout_key() const;  // u32 [2], fresh at each call
+  Tensor dropout_key() const;  // u32 [2], fresh at each call; absent when not training
   bool training() const;
   const std::string& path() const { return path_; }
   Recording& recording() const { return *recording_; }

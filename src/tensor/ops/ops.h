@@ -42,7 +42,7 @@ Tensor pad(Tensor x, std::vector<int64_t> low,
 Tensor iota(Graph& graph, Shape shape, int64_t axis,
             DType dtype);  // attrs shape, axis, dtype: 0, 1, … along axis
 Tensor reduce_sum(Tensor x,
-                  std::vector<int64_t> axes);  // attr axes, which vanish; f32 sums also for bf16
+                  std::vector<int64_t> axes);  // attr axes, which vanish; of floats the sum is f32
 Tensor reduce_max(Tensor x, std::vector<int64_t> axes);  // attr axes, which vanish
 struct MatmulOptions {
   bool transpose_a = false, transpose_b = false;  // of the last two axes
@@ -56,6 +56,7 @@ Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
 Tensor gather_rows(Tensor table, Tensor ids);
 Tensor scatter_add_rows(Tensor into, Tensor ids,
                         Tensor rows);  // into [V, H] + rows [..., H] added at ids [...]
+                                       // (bf16 rows may be added into an f32 table)
 Tensor bit_and(Tensor a, Tensor b);    // u32
 Tensor bit_or(Tensor a, Tensor b);
 Tensor bit_xor(Tensor a, Tensor b);
