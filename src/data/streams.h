@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,9 +17,37 @@ template <class T>
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual std::optional<T> next() = 0;    // nullopt at the end
-  virtual void skip(uint64_t count) = 0;  // resume: the same order as if they had been read
+  virtual std::optional<T> next() = 0;  // nullopt at the end
+  // Resume: what follows is the same as if `count` values had been read. Returns how many there
+  // were, fewer only at the end. Sources seek, so that a skip costs no reading.
+  virtual uint64_t skip(uint64_t count) = 0;
 };
 using ExampleStream = std::unique_ptr<Stream<Example>>;
+
+// A stream whose examples can be had in any order, so that a shuffle keeps numbers instead of them.
+class IndexedStream : public Stream<Example> {
+ public:
+  virtual uint64_t size() const = 0;
+  virtual Example at(uint64_t index) const = 0;  // index < size()
+  std::optional<Example> next() final;
+  uint64_t skip(uint64_t count) final;
+
+ private:
+  uint64_t position_ = 0;
+};
+
+ExampleStream from_vector(std::vector<Example> examples);
+
+// The passes 0, 1, … one after the other; a pass is made when it is reached, so that each can be
+// shuffled anew. All passes have the same length. Batches taken from it run over the ends of
+// passes. A pass without any example is an Error, not an endless search for one.
+inline constexpr uint64_t kForever = std::numeric_limits<uint64_t>::max();
+ExampleStream repeat(std::function<ExampleStream(uint64_t pass)> make, uint64_t passes = kForever);
+
+// Examples index, index + count, index + 2 count, …: each one goes to exactly one of `count` ranks.
+ExampleStream split(ExampleStream from, uint64_t index, uint64_t count);
+
+// Every example changed by a function that depends on nothing else, so that it can be skipped.
+ExampleStream transform(ExampleStream from, std::function<Example(Example)> change);
 
 }  // namespace bertrain

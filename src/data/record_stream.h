@@ -1,0 +1,30 @@
+// The records of TFRecord files as a stream of examples.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/streams.h"
+
+namespace bertrain {
+
+struct RecordOptions {
+  bool skip_corrupt = false;  // damaged records are passed over; the log gets their count per file
+  // What becomes of each record. An Error that it throws gets the file, record and offset in front.
+  std::function<Example(Example)> convert;
+};
+
+// All records of the files, one file after the other. Each example also has the int64 feature
+// `row`: its number over all files, from 0. A skip reads frames but parses nothing. Throws Error
+// naming the file, the record and its byte offset for damage, and for a file without any record.
+ExampleStream read_records(std::vector<std::string> uris, RecordOptions options);
+
+// The first record of a file, and its place for messages: what the file's records look like.
+struct FirstRecord {
+  Example example;
+  std::string place;  // "FILE: record 1 at byte 0"
+};
+FirstRecord first_record(const std::string& uri, bool skip_corrupt);
+
+}  // namespace bertrain

@@ -1,0 +1,146 @@
+// Streams made of other streams, and of examples in memory.
+#include "data/streams.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace bertrain {
+
+std::optional<Example> IndexedStream::next() {
+  if (position_ >= size()) return std::nullopt;
+  return at(position_++);
+}
+
+uint64_t IndexedStream::skip(uint64_t count) {
+  uint64_t skipped = std::min(count, size() - position_);
+  position_ += skipped;
+  return skipped;
+}
+
+namespace {
+
+class Vector final : public IndexedStream {
+ public:
+  explicit Vector(std::vector<Example> examples) : examples_(std::move(examples)) {}
+  uint64_t size() const override { return examples_.size(); }
+  Example at(uint64_t index) const override { return examples_.at(index); }
+
+ private:
+  std::vector<Example> examples_;
+};
+
+class Repeat final : public Stream<Example> {
+ public:
+  Repeat(std::function<ExampleStream(uint64_t)> make, uint64_t passes)
+      : make_(std::move(make)), passes_(passes) {}
+
+  std::optional<Example> next() override {
+    while (pass_ < passes_) {
+      if (!current_) current_ = make_(pass_);
+      if (auto example = current_->next()) {
+        ++taken_;
+        return example;
+      }
+      end_pass();
+    }
+    return std::nullopt;
+  }
+
+  uint64_t skip(uint64_t count) override {
+    uint64_t left = count;
+    while (left > 0 && pass_ < passes_) {
+      if (!current_ && length_ > 0 && left >= length_) {
+        uint64_t whole = std::min(left / length_, passes_ - pass_);
+        pass_ += whole;
+        left -= whole * length_;
+        continue;
+      }
+      if (!current_) current_ = make_(pass_);
+      uint64_t skipped = current_->skip(left);
+      taken_ += skipped;
+      left -= skipped;
+      if (left > 0) end_pass();
+    }
+    return count - left;
+  }
+
+ private:
+  void end_pass() {
+    if (taken_ == 0) throw error("there is no example to repeat: the data are empty");
+    length_ = taken_;
+    taken_ = 0;
+    current_.reset();
+    ++pass_;
+  }
+
+  std::function<ExampleStream(uint64_t)> make_;
+  uint64_t passes_, pass_ = 0;
+  uint64_t taken_ = 0;   // of the current pass
+  uint64_t length_ = 0;  // of a pass; 0 until one has ended
+  ExampleStream current_;
+};
+
+class Split final : public Stream<Example> {
+ public:
+  Split(ExampleStream from, uint64_t index, uint64_t count)
+      : from_(std::move(from)), count_(count), gap_(index) {}
+
+  std::optional<Example> next() override {
+    if (from_->skip(gap_) < gap_) return std::nullopt;
+    gap_ = count_ - 1;
+    return from_->next();
+  }
+
+  uint64_t skip(uint64_t count) override {
+    if (count == 0) return 0;
+    uint64_t whole = gap_ + (count - 1) * count_ + 1;  // up to and with the last one of ours
+    uint64_t skipped = from_->skip(whole);
+    uint64_t ours = skipped <= gap_ ? 0 : (skipped - gap_ - 1) / count_ + 1;
+    gap_ = count_ - 1;
+    return ours;
+  }
+
+ private:
+  ExampleStream from_;
+  uint64_t count_, gap_;  // gap: examples of others before our next one
+};
+
+class Transform final : public Stream<Example> {
+ public:
+  Transform(ExampleStream from, std::function<Example(Example)> change)
+      : from_(std::move(from)), change_(std::move(change)) {}
+  std::optional<Example> next() override {
+    auto example = from_->next();
+    if (!example) return std::nullopt;
+    return change_(std::move(*example));
+  }
+  uint64_t skip(uint64_t count) override { return from_->skip(count); }
+
+ private:
+  ExampleStream from_;
+  std::function<Example(Example)> change_;
+};
+
+}  // namespace
+
+ExampleStream from_vector(std::vector<Example> examples) {
+  return std::make_unique<Vector>(std::move(examples));
+}
+
+ExampleStream repeat(std::function<ExampleStream(uint64_t pass)> make, uint64_t passes) {
+  return std::make_unique<Repeat>(std::move(make), passes);
+}
+
+ExampleStream split(ExampleStream from, uint64_t index, uint64_t count) {
+  check(count > 0 && index < count, "split: the index of a part is below the number of parts");
+  if (count == 1) return from;
+  return std::make_unique<Split>(std::move(from), index, count);
+}
+
+ExampleStream transform(ExampleStream from, std::function<Example(Example)> change) {
+  return std::make_unique<Transform>(std::move(from), std::move(change));
+}
+
+}  // namespace bertrain
