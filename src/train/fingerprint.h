@@ -1,0 +1,17 @@
+// What tells whether the data files of a run are still the same.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace bertrain {
+
+// {"train.tsv": {"bytes": 1234, "crc32c": "9a3f0c11"}, …} in the order given. Files above 64 MiB
+// are sampled at 64 evenly spaced places of 1 MiB, the first and the last among them, so that a
+// start does not read a corpus twice. Throws Error for a file that cannot be read.
+Json fingerprints(const std::vector<std::string>& uris);
+
+}  // namespace bertrain
