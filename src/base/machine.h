@@ -1,0 +1,21 @@
+// What this process may use of the machine: processors and memory, as the cgroup and the affinity
+// mask allow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace bertrain {
+
+// Processors that can run at once: the affinity mask, cut to the CPU quota of the cgroup (rounded
+// up) and of every cgroup above it. At least 1.
+int usable_threads();
+
+// Bytes of memory: the machine's, or the smallest limit of the cgroup and of those above it.
+uint64_t usable_memory();
+
+// The same from files under another root, for tests: `root` holds proc/ and sys/.
+int cgroup_cpu_limit(const std::string& root);          // 0: none
+uint64_t cgroup_memory_limit(const std::string& root);  // 0: none
+
+}  // namespace bertrain
