@@ -1,0 +1,152 @@
+// Named state on a backend.
+#include "train/state.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace bertrain {
+namespace {
+
+bool is_listed(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// What optimizers and training loops keep beside the parameters, under every optimizer's names.
+bool is_training_state(std::string_view name) {
+  static constexpr std::string_view kSuffixes[] = {"/adam_m", "/adam_v", "/lamb_m", "/lamb_v",
+                                                   "/amos_m", "/amos_v", "/amos_b", "/momentum"};
+  if (name == "global_step" || name.starts_with("bertrain/")) return true;
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+// At most ten names, so that a wrong file gives a readable message.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += "\n  " + names[i];
+  if (names.size() > kShown) text += fmt::format("\n  and {} more", names.size() - kShown);
+  return text;
+}
+
+}  // namespace
+
+State::State(Backend& backend, std::vector<Parameter> parameters, const Optimizer* optimizer)
+    : backend_(backend), parameters_(std::move(parameters)) {
+  for (const Parameter& p : parameters_) {
+    parameter_types_.emplace(p.name, ArrayType{DType::f32, p.shape});
+    if (optimizer == nullptr) continue;
+    for (const auto& [suffix, shape] : optimizer->slots(p)) {
+      slot_types_.emplace(p.name + "/" + suffix, ArrayType{DType::f32, shape});
+    }
+  }
+}
+
+void State::initialise(uint64_t seed) {
+  for (const Parameter& p : parameters_) set(p.name, initial_value(p, seed));
+  for (const auto& [name, type] : slot_types_) set(name, zeros(type));
+}
+
+LoadReport State::load_parameters(const CheckpointReader& checkpoint) {
+  LoadReport report;
+  const Named<ArrayType>& tensors = checkpoint.tensors();
+  for (const Parameter& p : parameters_) {
+    const ArrayType& wanted = parameter_types_.at(p.name);
+    auto found = tensors.find(p.name);
+    if (found == tensors.end()) {
+      report.missing.push_back(p.name);
+    } else if (found->second == wanted) {
+      set(p.name, checkpoint.read(p.name));
+      report.loaded.push_back(p.name);
+    } else if (found->second.shape != wanted.shape && !p.name.starts_with("bert/")) {
+      report.resized.push_back(p.name);
+    } else {
+      throw error("{}: {} is {}, but the model's configuration makes it {}", checkpoint.uri(),
+                  p.name, to_string(found->second), to_string(wanted));
+    }
+  }
+  for (const auto& [name, type] : tensors) {
+    if (!parameter_types_.contains(name) && !is_training_state(name)) {
+      report.unused.push_back(name);
+    }
+  }
+  return report;
+}
+
+void State::load_all(const CheckpointReader& checkpoint, const std::vector<std::string>& besides) {
+  Named<ArrayType> wanted = types();
+  std::vector<std::string> missing, different, unknown;
+  for (const auto& [name, type] : wanted) {
+    auto found = checkpoint.tensors().find(name);
+    if (found == checkpoint.tensors().end()) {
+      missing.push_back(name);
+    } else if (found->second != type) {
+      different.push_back(fmt::format("{}: {} here, {} in the file", name, to_string(type),
+                                      to_string(found->second)));
+    }
+  }
+  for (const auto& [name, type] : checkpoint.tensors()) {
+    if (!wanted.contains(name) && !is_listed(besides, name)) unknown.push_back(name);
+  }
+  std::string problems;
+  if (!missing.empty()) problems += "\nmissing in it:" + some_of(missing);
+  if (!different.empty()) problems += "\nof another type:" + some_of(different);
+  if (!unknown.empty()) problems += "\nunknown to this run:" + some_of(unknown);
+  if (!problems.empty()) {
+    throw error("{} does not fit this model and optimizer, so the run cannot go on from it:{}",
+                checkpoint.uri(), problems);
+  }
+  for (const auto& [name, type] : wanted) set(name, checkpoint.read(name));
+}
+
+void State::save(CheckpointWriter& writer) const {
+  // In the order of names, which lets the writer pass each on at once.
+  for (const auto& [name, type] : types()) writer.write(name, get(name));
+}
+
+Named<Array> State::snapshot(bool with_slots) const {
+  Named<Array> copies;
+  for (const auto& [name, type] : types(with_slots)) copies.emplace(name, get(name));
+  return copies;
+}
+
+Named<ArrayType> State::types(bool with_slots) const {
+  Named<ArrayType> all = parameter_types_;
+  if (with_slots) all.insert(slot_types_.begin(), slot_types_.end());
+  return all;
+}
+
+Array State::get(std::string_view name) const {
+  auto found = arrays_.find(name);
+  check(found != arrays_.end(), fmt::format("no state is named {}", name));
+  return backend_.get(*found->second);
+}
+
+void State::set(std::string_view name, const Array& value) {
+  auto type = parameter_types_.find(name);
+  bool is_parameter = type != parameter_types_.end();
+  if (!is_parameter) type = slot_types_.find(name);
+  check(is_parameter || type != slot_types_.end(), fmt::format("no state is named {}", name));
+  check(value.type == type->second,
+        fmt::format("{} is {}, not {}", name, to_string(type->second), to_string(value.type)));
+  arrays_.insert_or_assign(std::string(name), backend_.put(value, Placement::replicate));
+}
+
+uint64_t State::parameter_count() const {
+  uint64_t count = 0;
+  for (const Parameter& p : parameters_) count += static_cast<uint64_t>(elements(p.shape));
+  return count;
+}
+
+void State::replace(DeviceArrays updated) {
+  for (auto& [name, array] : updated) {
+    auto ours = arrays_.find(name);
+    check(ours != arrays_.end(), fmt::format("no state is named {}", name));
+    ours->second = std::move(array);
+  }
+}
+
+}  // namespace bertrain
