@@ -31,10 +31,10 @@ find_package(nlohmann_json REQUIRED)
 include(GoogleTest)
 enable_testing()
 
-# bertrain_module(FOLDER [DEPS folder...] [LIBS library...]): a static library of src/FOLDER/*.cpp, and
+# bertrain_module(FOLDER [DEPS folder...] [LIBS library...] [OPTIONS compiler flag...]): a static library of src/FOLDER/*.cpp, and
 # one test program of src/FOLDER/*_test.cpp. A folder that is not there yet is an empty module.
 function(bertrain_module folder)
-  cmake_parse_arguments(M "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(M "" "" "DEPS;LIBS;OPTIONS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
   set(tests ${sources})
@@ -45,6 +45,7 @@ function(bertrain_module folder)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${name} PUBLIC ${deps} ${M_LIBS})
+    target_compile_options(${name} PRIVATE ${M_OPTIONS})
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)

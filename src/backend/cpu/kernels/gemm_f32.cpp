@@ -1,0 +1,216 @@
+// The f32 register tiles and packing of the matrix product, compiled for each instruction set.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm_f32.cpp"
+#include "hwy/foreach_target.h"
+// after foreach_target
+#include "backend/cpu/kernels/gemm_kernel.h"
+#include "backend/cpu/kernels/lanes-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bertrain {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Two vectors of columns, and as many rows as leave registers for B and A: 24 of 32, or 12 of 16.
+constexpr int kRows = (kLanes >= 16 || HWY_TARGET == HWY_NEON) ? 12 : 6;
+constexpr int64_t kColumns = 2 * kLanes;
+
+template <int R>
+HWY_INLINE void store_tile(const GemmTiles& t, const V (&sum)[R][2], int64_t row) {
+  V bias0 = hn::Zero(kF), bias1 = hn::Zero(kF);
+  if (t.bias != nullptr) bias0 = load(t.bias), bias1 = load(t.bias + kLanes);
+  const bool whole = t.columns == kColumns;
+#pragma GCC unroll 12
+  for (int i = 0; i < R; ++i) {
+    V s0 = hn::Add(sum[i][0], bias0), s1 = hn::Add(sum[i][1], bias1);
+    const int64_t at = (row + i) * t.c_stride;
+    if (t.c_bf16) {
+      uint16_t* c = static_cast<uint16_t*>(t.c) + at;
+      HWY_ALIGN uint16_t line[kColumns];
+      uint16_t* to = whole ? c : line;
+      store(s0, to), store(s1, to + kLanes);
+      if (!whole) std::memcpy(c, line, static_cast<size_t>(t.columns) * sizeof(*c));
+    } else {
+      float* c = static_cast<float*>(t.c) + at;
+      HWY_ALIGN float line[kColumns] = {};
+      float* to = c;
+      if (!whole) {
+        to = line;
+        if (t.accumulate) std::memcpy(line, c, static_cast<size_t>(t.columns) * sizeof(*c));
+      }
+      if (t.accumulate) s0 = hn::Add(load(to), s0), s1 = hn::Add(load(to + kLanes), s1);
+      store(s0, to), store(s1, to + kLanes);
+      if (!whole) std::memcpy(c, line, static_cast<size_t>(t.columns) * sizeof(*c));
+    }
+  }
+}
+
+// R rows of C: for each step, R broadcasts of A times two vectors of B.
+template <int R, bool kStepMajor>
+HWY_NOINLINE void tile(const GemmTiles& t, const float* HWY_RESTRICT a, int64_t row) {
+  V sum[R][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < R; ++i) sum[i][0] = sum[i][1] = hn::Zero(kF);
+  // The tile of C is wanted at the end; its lines travel while the sums are made.
+  if (!t.c_bf16 && t.accumulate) {
+    for (int i = 0; i < R; ++i) {
+      const float* c = static_cast<const float*>(t.c) + (row + i) * t.c_stride;
+      __builtin_prefetch(c), __builtin_prefetch(c + kLanes);
+    }
+  }
+  const float* HWY_RESTRICT b = t.b;
+  const int64_t stride = t.a_stride;
+  // Rows are reached from every third one, so that few registers hold addresses.
+  const float* base[(R + 2) / 3];
+  for (int i = 0; i < R; i += 3) base[i / 3] = a + (kStepMajor ? i : i * stride);
+  for (int64_t step = 0; step < t.steps; ++step) {
+    const V b0 = load(b), b1 = load(b + kLanes);
+    b += kColumns;
+#pragma GCC unroll 12
+    for (int i = 0; i < R; ++i) {
+      const V x = hn::Set(kF, kStepMajor ? a[i] : base[i / 3][(i % 3) * stride]);
+      sum[i][0] = hn::MulAdd(x, b0, sum[i][0]);
+      sum[i][1] = hn::MulAdd(x, b1, sum[i][1]);
+    }
+    if (kStepMajor) {
+      a += stride;
+    } else {
+#pragma GCC unroll 4
+      for (auto& p : base) ++p;
+    }
+  }
+  store_tile<R>(t, sum, row);
+}
+
+template <bool kStepMajor>
+void run_tiles(const GemmTiles& t) {
+  const float* a = t.a;
+  int64_t row = 0;
+  for (; row + kRows <= t.rows; row += kRows, a += t.a_panel) tile<kRows, kStepMajor>(t, a, row);
+  // What is left over, in the largest tiles that fit.
+  const int64_t next = kStepMajor ? 1 : t.a_stride;
+  auto rest = [&](auto rows) {
+    constexpr int kR = decltype(rows)::value;
+    if (t.rows - row < kR) return;
+    tile<kR, kStepMajor>(t, a, row);
+    row += kR, a += kR * next;
+  };
+  if constexpr (kRows > 8) rest(std::integral_constant<int, 8>());
+  rest(std::integral_constant<int, 4>());
+  rest(std::integral_constant<int, 2>());
+  rest(std::integral_constant<int, 1>());
+}
+
+void tiles(const GemmTiles& t) { t.a_step_major ? run_tiles<true>(t) : run_tiles<false>(t); }
+
+template <class T>
+HWY_INLINE void copy(const T* from, int64_t count, float* to) {
+  each_vector(count, [&](int64_t i, int64_t n) { store(load(from + i, n), to + i, n); });
+}
+
+template <class T>
+void rows_of(const T* source, int64_t source_stride, int64_t count, int64_t depth, float* to,
+             int64_t stride) {
+  for (int64_t i = 0; i < count; ++i) copy(source + i * source_stride, depth, to + i * stride);
+}
+
+template <class T>
+void strip_of(const T* source, int64_t source_stride, int64_t depth, int64_t count, int64_t width,
+              float* to) {
+  for (int64_t k = 0; k < depth; ++k, to += width) {
+    copy(source + k * source_stride, count, to);
+    for (int64_t j = count; j < width; ++j) to[j] = 0;
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Blocks of 4 × 4 are turned in registers of 128 bits, whatever the vector length.
+HWY_INLINE void turn(const float* from, int64_t stride, float* to, int64_t width) {
+  const hn::CappedTag<float, 4> d;
+  const hn::Repartition<uint64_t, decltype(d)> d64;
+  const auto r0 = hn::LoadU(d, from), r1 = hn::LoadU(d, from + stride);
+  const auto r2 = hn::LoadU(d, from + 2 * stride), r3 = hn::LoadU(d, from + 3 * stride);
+  const auto l01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1));
+  const auto l23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
+  const auto u01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1));
+  const auto u23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, l01, l23)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, l01, l23)), d, to + width);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d64, u01, u23)), d, to + 2 * width);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d64, u01, u23)), d, to + 3 * width);
+}
+#else
+HWY_INLINE void turn(const float* from, int64_t stride, float* to, int64_t width) {
+  for (int64_t k = 0; k < 4; ++k) {
+    for (int64_t i = 0; i < 4; ++i) to[k * width + i] = from[i * stride + k];
+  }
+}
+#endif
+
+HWY_INLINE float value(float x) { return x; }
+HWY_INLINE float value(uint16_t x) { return bf16_to_f32(x); }
+
+template <class T>
+void transposed_of(const T* source, int64_t source_stride, int64_t depth, int64_t count,
+                   int64_t width, float* to) {
+  int64_t j = 0;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    for (; j + 4 <= count; j += 4) {
+      const T* from = source + j * source_stride;
+      int64_t k = 0;
+      for (; k + 4 <= depth; k += 4) turn(from + k, source_stride, to + k * width + j, width);
+      for (; k < depth; ++k) {
+        for (int64_t i = 0; i < 4; ++i) to[k * width + j + i] = from[i * source_stride + k];
+      }
+    }
+  }
+  for (; j < count; ++j) {
+    for (int64_t k = 0; k < depth; ++k) to[k * width + j] = value(source[j * source_stride + k]);
+  }
+  for (; j < width; ++j) {
+    for (int64_t k = 0; k < depth; ++k) to[k * width + j] = 0;
+  }
+}
+
+// f(source as its own type)
+template <class F>
+HWY_INLINE void typed(const void* source, DType dtype, const F& f) {
+  dtype == DType::f32 ? f(static_cast<const float*>(source))
+                      : f(static_cast<const uint16_t*>(source));
+}
+
+void pack_rows(const void* source, DType dtype, int64_t source_stride, int64_t count, int64_t depth,
+               float* to, int64_t stride) {
+  typed(source, dtype, [&](auto* s) { rows_of(s, source_stride, count, depth, to, stride); });
+}
+void pack_strip(const void* source, DType dtype, int64_t source_stride, int64_t depth,
+                int64_t count, int64_t width, float* to) {
+  typed(source, dtype, [&](auto* s) { strip_of(s, source_stride, depth, count, width, to); });
+}
+void pack_transposed(const void* source, DType dtype, int64_t source_stride, int64_t depth,
+                     int64_t count, int64_t width, float* to) {
+  typed(source, dtype, [&](auto* s) { transposed_of(s, source_stride, depth, count, width, to); });
+}
+
+const GemmKernel* kernel() {
+  static const GemmKernel table{kRows, kColumns, 1, pack_rows, pack_strip, pack_transposed, tiles};
+  return &table;
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace bertrain
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bertrain {
+HWY_EXPORT(kernel);
+
+const GemmKernel& gemm_kernel_f32() {
+  static const GemmKernel& table = *HWY_DYNAMIC_DISPATCH(kernel)();
+  return table;
+}
+
+}  // namespace bertrain
+#endif

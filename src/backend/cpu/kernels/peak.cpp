@@ -1,0 +1,70 @@
+// A burst of fused multiply-adds on registers, in every thread.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/peak.cpp"
+#include "hwy/foreach_target.h"
+// after foreach_target
+#include <omp.h>
+
+#include <ctime>
+
+#include "backend/cpu/kernels/lanes-inl.h"
+#include "backend/cpu/kernels/peak.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bertrain {
+namespace HWY_NAMESPACE {
+namespace {
+
+constexpr int kChains = 12;  // enough to hide the latency of one product on every known CPU
+
+// Returns the number of operations done and leaves the result in `sink`.
+double burst(int64_t rounds, float* sink) {
+  V x[kChains];
+  const V factor = hn::Set(kF, 0.999F), term = hn::Set(kF, 0.001F);
+#pragma GCC unroll 12
+  for (int i = 0; i < kChains; ++i)
+    x[i] = hn::Set(kF, 0.01F * static_cast<float>(i));  // different, or they are merged
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (auto& chain : x) chain = hn::MulAdd(chain, factor, term);
+  }
+  V total = term;
+#pragma GCC unroll 12
+  for (auto& chain : x) total = hn::Add(total, chain);
+  *sink = sum(total);
+  return 2.0 * kChains * static_cast<double>(kLanes) * static_cast<double>(rounds);
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace bertrain
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bertrain {
+HWY_EXPORT(burst);
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  const double all = static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return all / omp_get_max_threads();
+}
+
+double fma_burst(double seconds) {
+  double done = 0;
+  const double start = thread_seconds();
+  do {
+#pragma omp parallel reduction(+ : done)
+    {
+      float sink = 0;
+      done += HWY_DYNAMIC_DISPATCH(burst)(200000, &sink);
+      if (sink < 0) done = 0;  // never; keeps the products alive
+    }
+  } while (thread_seconds() - start < seconds);
+  return done / (thread_seconds() - start);
+}
+
+}  // namespace bertrain
+#endif
