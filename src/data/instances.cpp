@@ -1,0 +1,66 @@
+// All passes over all documents with one generator, and the final shuffle.
+#include "data/instances.h"
+
+#include <chrono>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace bertrain {
+
+Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
+                     const InstanceOptions& options)
+    : documents_(documents),
+      random_(options.random_seed),
+      masker_(MaskingVocabulary(vocabulary), options.masking) {
+  std::vector<size_t> order(documents.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  random_.shuffle(order);
+  std::vector<int32_t> tokens;
+  auto take = [&](const SentencePair& pair) {
+    assemble(pair.a, pair.b, tokens);
+    size_t before = masked_.size();
+    masker_.mask(tokens, random_, masked_);
+    instances_.push_back({pair.a.begin, pair.b.begin, static_cast<uint32_t>(pair.a.size),
+                          static_cast<uint32_t>(pair.b.size), masked_.size(), pair.random_next});
+    counts_.random_next += pair.random_next;
+    counts_.without_mask += masked_.size() == before;
+  };
+  auto shown = std::chrono::steady_clock::now();
+  for (int64_t pass = 1; pass <= options.dupe_factor; ++pass) {
+    for (size_t d = 0; d < order.size(); ++d) {
+      make_sentence_pairs(documents, order, d, options.pairs, random_, counts_.pairs, take);
+      auto now = std::chrono::steady_clock::now();
+      if (now - shown < std::chrono::seconds(10)) continue;
+      shown = now;
+      log_line("pass {} of {}: {} instances", pass, options.dupe_factor, instances_.size());
+    }
+  }
+  counts_.instances = instances_.size();
+  counts_.masked = masked_.size();
+  order_.resize(instances_.size());
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  random_.shuffle(order_);
+}
+
+void Instances::assemble(Documents::Run a, Documents::Run b, std::vector<int32_t>& tokens) const {
+  std::span<const int32_t> first = documents_.tokens(a), second = documents_.tokens(b);
+  tokens.clear();
+  tokens.push_back(masker_.vocabulary().classify);
+  tokens.insert(tokens.end(), first.begin(), first.end());
+  tokens.push_back(masker_.vocabulary().separate);
+  tokens.insert(tokens.end(), second.begin(), second.end());
+  tokens.push_back(masker_.vocabulary().separate);
+}
+
+Instances::View Instances::view(size_t index, std::vector<int32_t>& tokens) const {
+  size_t made = order_.at(index);
+  const Instance& i = instances_[made];
+  assemble({i.a_begin, i.a_size}, {i.b_begin, i.b_size}, tokens);
+  uint64_t begin = made == 0 ? 0 : instances_[made - 1].masked_end;
+  std::span<const MaskedToken> masked(masked_.data() + begin, i.masked_end - begin);
+  return {i.a_size, i.b_size, i.random_next, masked};
+}
+
+}  // namespace bertrain
