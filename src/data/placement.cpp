@@ -41,12 +41,12 @@ class Bin {
   const std::vector<size_t>& members() const { return members_; }
 
   // Slots are given in the order of places in the global batch, not of lengths.
-  Placement finish(std::span<const ExampleSize> sizes) const {
+  MicroBatch finish(std::span<const ExampleSize> sizes) const {
     std::vector<size_t> order(members_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return members_[a] < members_[b]; });
-    Placement placement{capacity_, {}, {}};
+    MicroBatch placement{capacity_, {}, {}};
     std::vector<int64_t> next(used_.size());
     for (size_t i : order) {
       size_t row = rows_[i];
@@ -93,8 +93,8 @@ bool fits(const ExampleSize& size, const Capacity& capacity) {
          size.targets <= capacity.targets;
 }
 
-std::vector<Placement> place(std::span<const ExampleSize> sizes,
-                             std::span<const Capacity> capacities) {
+std::vector<MicroBatch> place(std::span<const ExampleSize> sizes,
+                              std::span<const Capacity> capacities) {
   if (sizes.empty()) return {};
   check(!capacities.empty(), "there is no capacity to place examples in");
   const Capacity& largest = capacities.back();
@@ -117,7 +117,7 @@ std::vector<Placement> place(std::span<const ExampleSize> sizes,
   std::optional<std::vector<Bin>> bins;
   while (!(bins = distribute(longest_first, sizes, largest, static_cast<size_t>(count)))) ++count;
 
-  std::vector<Placement> placements;
+  std::vector<MicroBatch> placements;
   for (const Bin& bin : *bins) {
     if (bin.members().empty()) continue;
     const Bin* best = &bin;

@@ -21,7 +21,7 @@ struct ExampleSize {
 
 // One micro-batch: members in the order of their places in the global batch, each with its first
 // slot, an index into R·S. No example is cut and none crosses a row.
-struct Placement {
+struct MicroBatch {
   Capacity capacity;
   std::vector<size_t> members;
   std::vector<int64_t> first_slot;
@@ -34,8 +34,8 @@ bool fits(const ExampleSize& size, const Capacity& capacity);
 // slots spread evenly, so that they tend to use the same program; each takes the first capacity
 // that holds it. In every capacity, and from one to the next, nothing may shrink. Each example must
 // fit the last capacity. The result is a function of the arguments alone.
-std::vector<Placement> place(std::span<const ExampleSize> sizes,
-                             std::span<const Capacity> capacities);
+std::vector<MicroBatch> place(std::span<const ExampleSize> sizes,
+                              std::span<const Capacity> capacities);
 
 // What choose_capacities is told of the data and of the machine.
 struct CapacityNeeds {

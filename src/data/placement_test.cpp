@@ -28,9 +28,10 @@ std::vector<ExampleSize> random_sizes(uint64_t seed, size_t count, int64_t longe
 }
 
 // Every example once, inside one row, apart from the others, all sums within the capacity.
-void expect_sound(const std::vector<ExampleSize>& sizes, const std::vector<Placement>& placements) {
+void expect_sound(const std::vector<ExampleSize>& sizes,
+                  const std::vector<MicroBatch>& placements) {
   std::set<size_t> seen;
-  for (const Placement& p : placements) {
+  for (const MicroBatch& p : placements) {
     ASSERT_EQ(p.members.size(), p.first_slot.size());
     ASSERT_FALSE(p.members.empty());
     EXPECT_LE(static_cast<int64_t>(p.members.size()), p.capacity.examples);
@@ -54,10 +55,10 @@ void expect_sound(const std::vector<ExampleSize>& sizes, const std::vector<Place
   EXPECT_EQ(seen.size(), sizes.size());
 }
 
-double waste(const std::vector<ExampleSize>& sizes, const std::vector<Placement>& placements) {
+double waste(const std::vector<ExampleSize>& sizes, const std::vector<MicroBatch>& placements) {
   double real = 0, all = 0;
   for (const ExampleSize& size : sizes) real += static_cast<double>(size.slots);
-  for (const Placement& p : placements) {
+  for (const MicroBatch& p : placements) {
     all += static_cast<double>(p.capacity.rows * p.capacity.slots);
   }
   return 1 - real / all;
@@ -107,7 +108,7 @@ TEST(Placement, RandomSizesAreSoundAtEveryShape) {
         expect_sound(sizes, placements);
         if (budget > 0) {
           int64_t limit = std::max(budget, row > 0 ? row : 128);
-          for (const Placement& p : placements)
+          for (const MicroBatch& p : placements)
             EXPECT_LE(p.capacity.rows * p.capacity.slots, limit);
         }
       }
@@ -127,7 +128,7 @@ TEST(Placement, WasteStaysSmall) {
         std::vector<ExampleSize> sizes = random_sizes(seed, batch, 128, 20);
         auto placements = place(sizes, capacities);
         sum += waste(sizes, placements);
-        for (const Placement& p : placements) met.insert({p.capacity.slots, p.capacity.targets});
+        for (const MicroBatch& p : placements) met.insert({p.capacity.slots, p.capacity.targets});
       }
       EXPECT_LE(sum / 50, 0.03) << "batch " << batch << ", budget " << budget;
       EXPECT_LE(met.size(), 24u);
