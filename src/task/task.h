@@ -31,14 +31,17 @@ struct Outputs {
   Inputs predictions;    // [E, …] or [M, …]
 };
 
-// Predictions per example, in any order → one finished row per input row, in order.
+// Predictions per example, in any order → one finished row per input row, in order. Batches are
+// packed with PackOptions::keep_notes, because what a row is called and what its label is travels
+// in the notes; an input row may be spread over several examples.
 class Rows {
  public:
   virtual ~Rows() = default;
   virtual void add(const Batch& batch, const Named<Array>& predictions) = 0;
-  virtual std::optional<Example> next() = 0;
+  virtual std::optional<Example> next() = 0;  // nullopt: the next row is not finished yet
 };
 
+// Scores over rows, each once, so that they do not depend on how rows were batched.
 class Scorer {
  public:
   virtual ~Scorer() = default;

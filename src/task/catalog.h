@@ -1,0 +1,32 @@
+// Every task by its name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "task/classification.h"
+#include "task/pretraining.h"
+
+namespace bertrain {
+
+// What tasks are made from; each reads its own options.
+struct TaskOptions {
+  BertConfig config;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null where a task needs none (pretraining)
+  PretrainingOptions pretraining;
+  ClassificationOptions classification;
+};
+
+std::vector<std::string> task_names();  // "pretraining", "classification"
+
+// By name; with a description (what describe() of the trained task gave) labels and settings are
+// the model's. An unknown name is a usage error that lists the names.
+std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options,
+                                const Json* description = nullptr);
+
+// The task that a model folder's description names.
+std::unique_ptr<Task> make_described_task(const Json& description, const TaskOptions& options);
+
+}  // namespace bertrain

@@ -1,0 +1,227 @@
+// From tables of texts to losses of a classifier on the pooled vector.
+#include "task/classification.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "data/streams.h"
+#include "model/bert.h"
+#include "model/heads.h"
+#include "task/classification_rows.h"
+#include "task/encoder_inputs.h"
+#include "task/text_data.h"
+#include "tensor/ops/ops.h"
+#include "text/unicode.h"
+
+namespace bertrain {
+namespace {
+
+// Whether a row is held out: a function of its texts alone, so that it does not move when rows are
+// added, and equal texts are never on both sides.
+bool held_out(const TextRow& row, double fraction) {
+  std::string text = row.text + '\0' + row.text_b;
+  return static_cast<double>(below(key_of(0, text, 0), 0, 1000000)) < fraction * 1e6;
+}
+
+RowOptions row_options(const ClassificationOptions& o, bool blank_is_row) {
+  RowOptions rows;
+  if (!o.format.empty()) rows.format = parse_row_format(o.format);
+  rows.header = o.header;
+  rows.skip_bad = parse_bad_rows(o.bad_rows);
+  rows.blank_is_row = blank_is_row;
+  InvalidUtf8 how = parse_invalid_utf8(o.invalid_utf8);
+  rows.repair = [how](std::string& line, std::string_view place) {
+    return repair_utf8(line, how, place);
+  };
+  return rows;
+}
+
+class Classification final : public Task {
+ public:
+  Classification(ClassificationOptions options, const BertConfig& config,
+                 std::shared_ptr<const Tokenizer> tokenizer, const Json* description)
+      : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
+    if (description != nullptr) take(*description);
+    if (options_.text_column.empty()) options_.text_column = "text";
+    if (options_.label_column.empty()) options_.label_column = "label";
+    if (options_.max_seq_length == 0) options_.max_seq_length = 128;
+    columns_ = {options_.text_column, options_.text_b_column, options_.label_column,
+                options_.id_column};
+    if (!(options_.dev_fraction >= 0 && options_.dev_fraction < 1)) {
+      throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
+                        options_.dev_fraction);
+    }
+    if (options_.max_seq_length > config_.max_position_embeddings) {
+      throw usage_error("--max_seq_length={} is beyond the model's {} positions",
+                        options_.max_seq_length, config_.max_position_embeddings);
+    }
+    encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length,
+                                             !options_.text_b_column.empty());
+    load();
+  }
+
+  std::vector<std::string> splits() const override {
+    std::vector<std::string> names;
+    if (train_) names.emplace_back("train");
+    if (dev_) names.emplace_back("dev");
+    if (!options_.test_file.empty()) names.emplace_back("test");
+    return names;
+  }
+
+  Schema schema() const override { return {{"label", {DType::i32, Axis::example, {}}}}; }
+
+  std::vector<LossTerm> terms() const override {
+    return {{"classification_loss", Axis::example, "example_weight", 0}};
+  }
+
+  ExampleStream examples(std::string_view split) const override {
+    if (split == "train" && train_) return stream(train_);
+    if (split == "dev" && dev_) return stream(dev_);
+    if (split == "test" && !options_.test_file.empty()) {
+      auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
+                                                    row_options(options_, true), true);
+      return stream_texts(std::move(reader), encoder_, labels_);
+    }
+    throw error("there are no examples for '{}': no file was given for it", split);
+  }
+
+  std::optional<uint64_t> count(std::string_view split) const override {
+    if (split == "train" && train_) return train_->size();
+    if (split == "dev" && dev_) return dev_->size();
+    return std::nullopt;
+  }
+
+  int64_t max_seq_length() const override { return options_.max_seq_length; }
+  int64_t max_targets() const override { return 0; }
+
+  Outputs build(const Scope& scope, const Inputs& batch) const override {
+    Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
+    Tensor pooled = pooled_output(scope, config_, hidden, batch.at("first_slot"));
+    ClassifierHead head{static_cast<int64_t>(labels_->size()), options_.classifier_dropout};
+    Tensor logits = classifier_logits(scope, head, pooled, batch.at("example_number"));  // [E, C]
+    Tensor loss = softmax_cross_entropy(logits, batch.at("label")).loss;
+    return {{{"classification_loss", loss}}, {{"probabilities", softmax(logits)}, {"loss", loss}}};
+  }
+
+  std::unique_ptr<Rows> rows() const override { return make_classification_rows(labels_); }
+  std::unique_ptr<Scorer> scorer() const override { return make_classification_scorer(labels_); }
+
+  Json describe() const override {
+    return {{"task", "classification"},
+            {"labels", labels_->names()},
+            {"text_column", options_.text_column},
+            {"text_b_column", options_.text_b_column},
+            {"label_column", options_.label_column},
+            {"id_column", options_.id_column},
+            {"max_seq_length", options_.max_seq_length},
+            {"classifier_dropout", options_.classifier_dropout}};
+  }
+
+ private:
+  void take(const Json& description);
+  void load();
+  void load_train();
+
+  ClassificationOptions options_;
+  BertConfig config_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  TextColumns columns_;
+  std::shared_ptr<const PairEncoder> encoder_;
+  std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
+};
+
+// What the options leave open is as it was when the model was trained.
+void Classification::take(const Json& description) {
+  try {
+    labels_ = std::make_shared<Labels>(description.at("labels").get<std::vector<std::string>>());
+    auto fill = [&](std::string& option, const char* key) {
+      if (option.empty()) option = description.value(key, std::string());
+    };
+    fill(options_.text_column, "text_column");
+    fill(options_.text_b_column, "text_b_column");
+    fill(options_.label_column, "label_column");
+    fill(options_.id_column, "id_column");
+    if (options_.max_seq_length == 0) {
+      options_.max_seq_length = description.value("max_seq_length", int64_t{0});
+    }
+  } catch (const nlohmann::json::exception& e) {
+    throw error("the model's description of its task is damaged: {}", e.what());
+  }
+}
+
+void Classification::load() {
+  if (!options_.train_file.empty()) load_train();
+  if (!labels_) {
+    throw usage_error("the labels are not known: give --train_file, or a model that has them");
+  }
+  if (!options_.dev_file.empty()) {
+    dev_ = std::make_shared<TextData>(options_.dev_file);
+    TextRowReader reader(options_.dev_file, columns_, row_options(options_, false), false);
+    load_texts(reader, *encoder_,
+               [&](PairInput input, TextRow row) { dev_->add(input, std::move(row)); });
+    if (dev_->size() == 0) throw error("{}: there is no row to evaluate on", options_.dev_file);
+    dev_->report();
+  }
+  if (train_) train_->number_labels(*labels_);
+  if (dev_) dev_->number_labels(*labels_);
+  if (!options_.test_file.empty() && options_.test_file != "-") {
+    // Only to see now that the file is there and has the columns.
+    TextRowReader reader(options_.test_file, columns_, row_options(options_, true), true);
+  }
+}
+
+void Classification::load_train() {
+  const std::string& file = options_.train_file;
+  double fraction = options_.dev_file.empty() ? options_.dev_fraction : 0;
+  train_ = std::make_shared<TextData>(file);
+  auto held = std::make_shared<TextData>(file);
+  TextRowReader reader(file, columns_, row_options(options_, false), false);
+  load_texts(reader, *encoder_, [&](PairInput input, TextRow row) {
+    if (row.label.value_or("").empty()) throw error("{}:{}: the label is empty", file, row.line);
+    TextData& to = held_out(row, fraction) ? *held : *train_;
+    to.add(input, std::move(row));
+  });
+  if (train_->size() + held->size() == 0) throw error("{}: there is no row to train on", file);
+  if (train_->size() == 0) std::swap(train_, held);
+  train_->report();
+  if (fraction > 0 && held->size() == 0) {
+    log_warning("{}: no row of so few was held out, so nothing is evaluated while training", file);
+  } else if (fraction > 0) {
+    log_line("{}: {} rows are held out to evaluate on (--dev_fraction={}), {} are trained on", file,
+             held->size(), fraction, train_->size());
+    dev_ = held;
+  }
+  // The held-out rows were in the training file: their labels belong to it.
+  std::vector<std::string> found = train_->labels();
+  if (dev_) found.insert(found.end(), dev_->labels().begin(), dev_->labels().end());
+  if (!labels_) {
+    labels_ = std::make_shared<Labels>(Labels::learn(found));
+    if (labels_->size() < 2) {
+      throw error("{}: column '{}' has only the label {}; a classifier needs two at least", file,
+                  options_.label_column, labels_->list());
+    }
+  }
+  std::map<std::string, uint64_t> counts;
+  for (const std::string& label : train_->labels()) ++counts[label];
+  auto most = std::max_element(counts.begin(), counts.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  log_line("{}: {} labels; the most frequent, '{}', is {:.1f} % of the rows", file, labels_->size(),
+           most->first,
+           100.0 * static_cast<double>(most->second) / static_cast<double>(train_->size()));
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
+                                          const BertConfig& config,
+                                          std::shared_ptr<const Tokenizer> tokenizer,
+                                          const Json* description) {
+  return std::make_unique<Classification>(options, config, std::move(tokenizer), description);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,36 @@
+// One text or two as the ids that BERT reads: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "data/example.h"
+#include "text/tokenizer.h"
+
+namespace bertrain {
+
+struct PairInput {
+  std::vector<int32_t> ids;  // at most max_seq_length
+  uint32_t first = 0;        // ids of segment 0: [CLS] A [SEP]; the others are of segment 1
+  uint64_t cut = 0;          // pieces that did not fit
+};
+
+// The reference's rule: a single text is cut at its end; of two, the longer one loses its last
+// piece (B when they are equal) until both fit. A B without any piece makes a single text.
+class PairEncoder {
+ public:
+  // Throws a usage error if max_seq_length has no room for one piece of each text (pairs: 5).
+  PairEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, bool pairs);
+  PairInput encode(std::string_view a, std::string_view b) const;  // safe from many threads
+
+ private:
+  const Tokenizer& tokenizer_;
+  size_t max_length_;
+  int32_t classify_, separate_;
+};
+
+// The features input_ids and segment_ids that the packer takes.
+void add_input(Example& example, const int32_t* ids, size_t length, size_t first);
+
+}  // namespace bertrain

@@ -1,0 +1,210 @@
+// From records of sentence pairs to the two losses of Devlin et al. 2019, section 3.1.
+#include "task/pretraining.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "data/record_stream.h"
+#include "model/bert.h"
+#include "model/heads.h"
+#include "storage/storage.h"
+#include "task/encoder_inputs.h"
+#include "task/pretraining_rows.h"
+#include "tensor/ops/ops.h"
+
+namespace bertrain {
+namespace {
+
+constexpr double kMaskedLmEpsilon = 1e-5;  // of the reference's normaliser
+
+using Integers = std::vector<int64_t>;
+
+void require_size(std::string_view name, size_t found, int64_t wanted, std::string_view option) {
+  if (static_cast<int64_t>(found) != wanted) {
+    throw error("{} has {} values, but --{} is {}: use the number the data were made with", name,
+                found, option, wanted);
+  }
+}
+
+void require_below(std::string_view name, int64_t value, int64_t bound, std::string_view what) {
+  if (value < 0 || value >= bound) {
+    throw error("{} holds {}, outside 0 … {} ({})", name, value, bound - 1, what);
+  }
+}
+
+// How many slots are real: the mask must be ones, then zeros.
+size_t real_length(const Integers& mask) {
+  size_t length = 0;
+  while (length < mask.size() && mask[length] == 1) ++length;
+  if (std::any_of(mask.begin() + static_cast<int64_t>(length), mask.end(),
+                  [](int64_t m) { return m != 0; })) {
+    throw error("input_mask is not ones followed by zeros");
+  }
+  if (length == 0) throw error("input_mask has no 1: the record is empty");
+  return length;
+}
+
+class Pretraining final : public Task {
+ public:
+  Pretraining(PretrainingOptions options, const BertConfig& config)
+      : options_(std::move(options)), config_(config) {
+    if (!options_.input_file.empty()) files_["train"] = expand_globs(options_.input_file);
+    if (!options_.eval_file.empty()) files_["dev"] = expand_globs(options_.eval_file);
+    for (const auto& [split, files] : files_) {
+      for (const std::string& file : files) check_first_record(file);
+    }
+    if (options_.max_seq_length > config_.max_position_embeddings) {
+      throw usage_error("records of {} tokens are beyond the model's {} positions",
+                        options_.max_seq_length, config_.max_position_embeddings);
+    }
+  }
+
+  std::vector<std::string> splits() const override {
+    std::vector<std::string> names;
+    for (const char* split : {"train", "dev"}) {
+      if (files_.contains(split)) names.emplace_back(split);
+    }
+    return names;
+  }
+
+  Schema schema() const override {
+    return {{"masked_lm_ids", {DType::i32, Axis::target, {}}},
+            {"masked_lm_weights", {DType::f32, Axis::target, {}}},
+            {"next_sentence_labels", {DType::i32, Axis::example, {}}}};
+  }
+
+  std::vector<LossTerm> terms() const override {
+    return {{"masked_lm_loss", Axis::target, "masked_lm_weights", kMaskedLmEpsilon},
+            {"next_sentence_loss", Axis::example, "example_weight", 0}};
+  }
+
+  ExampleStream examples(std::string_view split) const override {
+    auto files = files_.find(split);
+    if (files == files_.end()) {
+      throw error("there are no examples for '{}': no file was given for it", split);
+    }
+    RecordOptions records;
+    records.skip_corrupt = options_.skip_corrupt;
+    // By value: the stream may outlive the task.
+    records.convert = [options = options_, config = config_](Example record) {
+      return convert(record, options, config);
+    };
+    return read_records(files->second, std::move(records));
+  }
+
+  // Records are not counted in the files; only reading them all would tell.
+  std::optional<uint64_t> count(std::string_view) const override { return std::nullopt; }
+
+  int64_t max_seq_length() const override { return options_.max_seq_length; }
+  int64_t max_targets() const override { return options_.max_predictions_per_seq; }
+
+  Outputs build(const Scope& scope, const Inputs& batch) const override {
+    Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
+    CrossEntropy lm = softmax_cross_entropy(
+        masked_lm_logits(scope, config_, hidden, batch.at("target_slot")),  // [M, V]
+        batch.at("masked_lm_ids"));
+    Tensor pooled = pooled_output(scope, config_, hidden, batch.at("first_slot"));  // [E, H]
+    CrossEntropy next =
+        softmax_cross_entropy(next_sentence_logits(scope, config_, pooled),  // [E, 2]
+                              batch.at("next_sentence_labels"));
+    return {{{"masked_lm_loss", lm.loss}, {"next_sentence_loss", next.loss}},
+            {{"masked_lm_loss", lm.loss},
+             {"masked_lm_prediction", lm.argmax},
+             {"next_sentence_loss", next.loss},
+             {"next_sentence_prediction", next.argmax}}};
+  }
+
+  std::unique_ptr<Rows> rows() const override { return make_pretraining_rows(); }
+  std::unique_ptr<Scorer> scorer() const override { return make_pretraining_scorer(); }
+
+  Json describe() const override {
+    return {{"task", "pretraining"},
+            {"max_seq_length", options_.max_seq_length},
+            {"max_predictions_per_seq", options_.max_predictions_per_seq}};
+  }
+
+ private:
+  void check_first_record(const std::string& file);
+  static Example convert(const Example& record, const PretrainingOptions& options,
+                         const BertConfig& config);
+
+  PretrainingOptions options_;  // with the lengths of the data
+  BertConfig config_;
+  Named<std::vector<std::string>> files_;  // by split
+};
+
+void Pretraining::check_first_record(const std::string& file) {
+  FirstRecord first = first_record(file, options_.skip_corrupt);
+  auto agree = [&](int64_t& option, std::string_view name, std::string_view feature, size_t found) {
+    auto data = static_cast<int64_t>(found);
+    if (option == 0) option = data;
+    if (option != data) {
+      throw usage_error("{}: the data were made with {}={} ({} has {} values), but {} is wanted",
+                        file, name, data, feature, data, option);
+    }
+  };
+  try {
+    agree(options_.max_seq_length, "max_seq_length", "input_ids",
+          integers(first.example, "input_ids").size());
+    agree(options_.max_predictions_per_seq, "max_predictions_per_seq", "masked_lm_positions",
+          integers(first.example, "masked_lm_positions").size());
+    convert(first.example, options_, config_);
+  } catch (const Error& e) {
+    if (e.code() == ExitCode::usage) throw;
+    throw e.within(first.place);
+  }
+}
+
+Example Pretraining::convert(const Example& record, const PretrainingOptions& options,
+                             const BertConfig& config) {
+  const Integers& ids = integers(record, "input_ids");
+  const Integers& mask = integers(record, "input_mask");
+  const Integers& segments = integers(record, "segment_ids");
+  require_size("input_ids", ids.size(), options.max_seq_length, "max_seq_length");
+  require_size("input_mask", mask.size(), options.max_seq_length, "max_seq_length");
+  require_size("segment_ids", segments.size(), options.max_seq_length, "max_seq_length");
+  auto length = static_cast<int64_t>(real_length(mask));
+  for (int64_t i = 0; i < length; ++i) {
+    auto at = static_cast<size_t>(i);
+    require_below("input_ids", ids[at], config.vocab_size, "the model's vocabulary");
+    require_below("segment_ids", segments[at], config.type_vocab_size, "the model's token types");
+  }
+
+  const Integers& positions = integers(record, "masked_lm_positions");
+  const Integers& target_ids = integers(record, "masked_lm_ids");
+  const std::vector<float>& weights = floats(record, "masked_lm_weights");
+  constexpr std::string_view kOption = "max_predictions_per_seq";
+  require_size("masked_lm_positions", positions.size(), options.max_predictions_per_seq, kOption);
+  require_size("masked_lm_ids", target_ids.size(), options.max_predictions_per_seq, kOption);
+  require_size("masked_lm_weights", weights.size(), options.max_predictions_per_seq, kOption);
+  Integers kept_positions, kept_ids;
+  std::vector<float> kept_weights;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    require_below("masked_lm_positions", positions[i], length, "the record's tokens");
+    require_below("masked_lm_ids", target_ids[i], config.vocab_size, "the model's vocabulary");
+    kept_positions.push_back(positions[i]);
+    kept_ids.push_back(target_ids[i]);
+    kept_weights.push_back(weights[i]);
+  }
+
+  const Integers& next = integers(record, "next_sentence_labels");
+  if (next.size() != 1) throw error("next_sentence_labels has {} values, not 1", next.size());
+  require_below("next_sentence_labels", next[0], 2, "0: follows, 1: random");
+  return {{"input_ids", Integers(ids.begin(), ids.begin() + length)},
+          {"segment_ids", Integers(segments.begin(), segments.begin() + length)},
+          {"target_positions", std::move(kept_positions)},
+          {"masked_lm_ids", std::move(kept_ids)},
+          {"masked_lm_weights", std::move(kept_weights)},
+          {"next_sentence_labels", next}};
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_pretraining(const PretrainingOptions& options,
+                                       const BertConfig& config) {
+  return std::make_unique<Pretraining>(options, config);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,46 @@
+// Rows of a table of texts: which columns hold the texts, the label and the id.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "formats/rows.h"
+
+namespace bertrain {
+
+// Columns by name, or by number from 1. Empty: there is no such column.
+struct TextColumns {
+  std::string text, text_b, label, id;
+};
+
+struct TextRow {
+  std::string text, text_b;
+  std::optional<std::string> label;  // without blanks at its ends; absent: no such column
+  std::string id;
+  uint64_t line = 0;  // where the row begins in its file
+};
+
+// Opens a file and finds its columns. Throws Error naming the file, the column that it lacks, and
+// those that it has. A label column that is absent is no error where `label_optional`. Lines without
+// a header and with a single field are texts, whatever the column is called.
+class TextRowReader {
+ public:
+  TextRowReader(const std::string& uri, const TextColumns& columns, const RowOptions& options,
+                bool label_optional);
+
+  bool next(TextRow& row);  // false at the end
+  bool has_label() const { return label_.has_value(); }
+  const RowReader& rows() const { return *rows_; }
+
+  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines.
+  void report() const;
+
+ private:
+  std::unique_ptr<RowReader> rows_;
+  std::optional<size_t> text_, text_b_, label_, id_;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace bertrain
