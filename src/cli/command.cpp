@@ -9,17 +9,20 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/options.h"
+#include "cli/tokenize_command.h"
+#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
 
 constexpr std::string_view kVersion = "bertrain 0.1.0";
 
-const Command kVersionCommand = {"version", "prints the version", "bertrain version",
-                                 [](Args, std::ostream& out) { out << kVersion << "\n"; }};
+const Command kVersionCommand = {
+    "version", "prints the version", "bertrain version",
+    [](Args, std::ostream& out) { out << kVersion << " (Unicode " << kUnicodeVersion << ")\n"; }};
 
 // In the order of the journey; each is defined in its own file.
-const Command* const kCommands[] = {&kVersionCommand};
+const Command* const kCommands[] = {&kTokenizeCommand, &kVersionCommand};
 
 void print_commands(std::ostream& out) {
   out << kVersion

@@ -6,18 +6,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <ostream>
 #include <variant>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "storage/storage.h"
 
 namespace bertrain {
 namespace {
 
-using Field = std::variant<std::string*, int64_t*, double*, bool*>;
+using Field = std::variant<std::string*, int64_t*, double*, bool*, std::optional<bool>*>;
 
 struct Slot {
   std::string name;  // with `_`, whatever the struct says
@@ -39,6 +38,9 @@ class Collector : public OptionVisitor {
   void operator()(std::string_view n, int64_t& v, std::string_view h) override { add(n, &v, h); }
   void operator()(std::string_view n, double& v, std::string_view h) override { add(n, &v, h); }
   void operator()(std::string_view n, bool& v, std::string_view h) override { add(n, &v, h); }
+  void operator()(std::string_view n, std::optional<bool>& v, std::string_view h) override {
+    add(n, &v, h);
+  }
   std::vector<Slot> slots;
 
  private:
@@ -67,7 +69,10 @@ std::string near_option(const std::vector<Slot>& slots, std::string_view name) {
   return near.empty() ? "--help lists them" : "did you mean --" + near + "?";
 }
 
-bool is_bool(const Slot& slot) { return std::holds_alternative<bool*>(slot.field); }
+bool is_bool(const Slot& slot) {
+  return std::holds_alternative<bool*>(slot.field) ||
+         std::holds_alternative<std::optional<bool>*>(slot.field);
+}
 
 // The whole text must be one number; a leading + is allowed, as Python's int and float do.
 template <class Number>
@@ -87,8 +92,8 @@ std::optional<bool> parse_bool(std::string_view text) {
   return std::nullopt;
 }
 
-template <class Value>
-void put(Value& into, std::optional<Value> value, const Slot& slot, std::string_view text,
+template <class Into, class Value>
+void put(Into& into, std::optional<Value> value, const Slot& slot, std::string_view text,
          std::string_view expected) {
   if (!value) throw usage_error("--{}={}: {} expected", slot.name, text, expected);
   into = *value;
@@ -103,8 +108,10 @@ void assign(const Slot& slot, std::string_view text) {
     std::optional<double> value = parse_number<double>(text);
     if (value && !std::isfinite(*value)) value.reset();
     put(**d, value, slot, text, "a finite number");
+  } else if (auto* b = std::get_if<bool*>(&slot.field)) {
+    put(**b, parse_bool(text), slot, text, "true or false");
   } else {
-    put(*std::get<bool*>(slot.field), parse_bool(text), slot, text, "true or false");
+    put(*std::get<std::optional<bool>*>(slot.field), parse_bool(text), slot, text, "true or false");
   }
 }
 
@@ -146,7 +153,11 @@ void assign(const Slot& slot, const toml::node& node, const std::string& place) 
     expected = "a finite number";
   } else {
     if (const auto* truth = node.as_boolean()) {
-      *std::get<bool*>(slot.field) = truth->get();
+      if (auto* b = std::get_if<bool*>(&slot.field)) {
+        **b = truth->get();
+      } else {
+        *std::get<std::optional<bool>*>(slot.field) = truth->get();
+      }
       return;
     }
     expected = "true or false";
@@ -155,9 +166,11 @@ void assign(const Slot& slot, const toml::node& node, const std::string& place) 
 }
 
 std::string read_config(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw usage_error("--config={}: the file cannot be read", path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  try {
+    return read_text(path);
+  } catch (const Error& e) {
+    throw usage_error("--config={}: {}", path, e.what());
+  }
 }
 
 void read_options_file(const std::string& path, const std::vector<Slot>& slots) {
@@ -249,14 +262,21 @@ class Parser {
   std::vector<std::string> positional_;
 };
 
+template <class Value>
+Json json_of(const Value& value) {
+  return value;
+}
+Json json_of(const std::optional<bool>& value) { return value ? Json(*value) : Json(nullptr); }
+
 Json value_of(const Slot& slot) {
-  return std::visit([](auto* value) { return Json(*value); }, slot.field);
+  return std::visit([](auto* value) { return json_of(*value); }, slot.field);
 }
 
 std::string default_of(const Slot& slot) {
   if (auto* text = std::get_if<std::string*>(&slot.field)) return **text;
   if (auto* number = std::get_if<double*>(&slot.field)) return fmt::format("{}", **number);
-  return value_of(slot).dump();
+  Json value = value_of(slot);
+  return value.is_null() ? "" : value.dump();
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {

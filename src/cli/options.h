@@ -23,6 +23,9 @@ class OptionVisitor {
   virtual void operator()(std::string_view name, int64_t& value, std::string_view help) = 0;
   virtual void operator()(std::string_view name, double& value, std::string_view help) = 0;
   virtual void operator()(std::string_view name, bool& value, std::string_view help) = 0;
+  // A boolean whose absence means something of its own, which the help says.
+  virtual void operator()(std::string_view name, std::optional<bool>& value,
+                          std::string_view help) = 0;
 };
 
 // A struct of options: `void each(OptionVisitor& v)` lists every field.

@@ -93,6 +93,21 @@ TEST(Options, BooleanWordsInAnyCase) {
   EXPECT_THAT(message_of({"--nonotes=true"}), HasSubstr("--nonotes takes no value"));
 }
 
+TEST(Options, ABooleanMayBeAbsent) {
+  std::optional<bool> strip;
+  EachOption each = [&](OptionVisitor& v) {
+    v("strip_accents", strip, "absent: as do_lower_case");
+  };
+  EXPECT_EQ(options_to_json(each).dump(), R"({"strip_accents":null})");
+  EXPECT_THAT(describe_options(each), HasSubstr("--strip_accents=   "));
+  parse_options(std::vector<std::string_view>{"--nostrip_accents"}, each);
+  EXPECT_EQ(strip, false);
+  std::string arg = "--config=" + write_config("strip_accents = true\n");
+  parse_options(std::vector<std::string_view>{arg}, each);
+  EXPECT_EQ(strip, true);
+  EXPECT_EQ(options_to_json(each).dump(), R"({"strip_accents":true})");
+}
+
 TEST(Options, PositionalsAreReturnedOrRefused) {
   Sample s;
   EXPECT_THAT(parse(s, {"a", "--notes", "b", "-", "--", "--x"}), ElementsAre("a", "b", "-", "--x"));

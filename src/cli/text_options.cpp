@@ -1,0 +1,29 @@
+// The text options, and the tokenizer they make.
+#include "cli/text_options.h"
+
+#include "base/error.h"
+
+namespace bertrain {
+
+void TextOptions::each(OptionVisitor& v) {
+  v("vocab_file", vocab_file, "vocabulary, one piece a line");
+  v("do_lower_case", do_lower_case,
+    "lower-case the text; must be what the vocabulary was made for");
+  v("strip_accents", strip_accents, "remove accents; if not given, as do_lower_case");
+  v("max_input_chars_per_word", max_input_chars_per_word, "a word of more characters is [UNK]");
+}
+
+TokenizerOptions TextOptions::tokenizer_options() const {
+  return {.do_lower_case = do_lower_case,
+          .strip_accents = strip_accents,
+          .max_chars_per_word = max_input_chars_per_word};
+}
+
+Tokenizer TextOptions::tokenizer(std::initializer_list<std::string_view> required_tokens) const {
+  if (vocab_file.empty()) {
+    throw usage_error("--vocab_file is needed; bertrain vocab makes one from text");
+  }
+  return Tokenizer(Vocabulary::read(vocab_file, required_tokens), tokenizer_options());
+}
+
+}  // namespace bertrain
