@@ -1,0 +1,167 @@
+// Options of training: names, presets, checks.
+#include "cli/training_options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/machine.h"
+#include "train/cadence.h"
+#include "train/run_directory.h"
+
+namespace bertrain {
+namespace {
+
+struct NamedCorrection {
+  std::string_view name;
+  AdamWOptions::Correction correction;
+};
+constexpr NamedCorrection kCorrections[] = {{"none", AdamWOptions::Correction::none},
+                                            {"rate", AdamWOptions::Correction::rate},
+                                            {"moments", AdamWOptions::Correction::moments}};
+
+void apply_preset(TrainingOptions& o, bool fine_tuning) {
+  AdamWOptions adamw = adamw_preset(o.preset);
+  o.weight_decay = adamw.weight_decay;
+  o.adam_beta1 = adamw.beta1;
+  o.adam_beta2 = adamw.beta2;
+  o.adam_epsilon = adamw.epsilon;
+  for (const NamedCorrection& c : kCorrections) {
+    if (c.correction == adamw.correction) o.bias_correction = c.name;
+  }
+  if (o.preset == "hf") o.decay = "linear_after_warmup";
+  // TensorFlow's gradient of looked-up rows is sparse, except where the output layer shares them.
+  o.clip_norm_rows =
+      fine_tuning && (o.preset == "google" || o.preset == "tf2" || o.preset == "intel");
+}
+
+void require_at_least(std::string_view flag, int64_t value, int64_t least) {
+  if (value < least) throw usage_error("--{}={}: {} or more expected", flag, value, least);
+}
+
+}  // namespace
+
+void TrainingOptions::each(OptionVisitor& v) {
+  v("output_dir", output_dir, "folder of the run: record, log, metrics, checkpoints, model");
+  v("num_train_steps", num_train_steps, "updates in all");
+  v("train_batch_size", train_batch_size, "examples of an update, however many run at once");
+  v("learning_rate", learning_rate, "peak rate");
+  v("end_learning_rate", end_learning_rate, "rate at the end of the decay");
+  v("decay", decay, "linear, linear_after_warmup or constant");
+  v("preset", preset,
+    "whose details to follow: google, tf2, hf, jestimator, intel; sets decay, bias_correction, "
+    "weight_decay, adam_* and clip_norm_rows where they are not given");
+  v("optimizer", optimizer, "adamw");
+  v("weight_decay", weight_decay, "decoupled decay; not of biases and norms");
+  v("adam_beta1", adam_beta1, "decay of the mean of gradients");
+  v("adam_beta2", adam_beta2, "decay of the mean of squared gradients");
+  v("adam_epsilon", adam_epsilon, "added to the root of the mean square");
+  v("bias_correction", bias_correction, "of the means: none, rate or moments");
+  v("clip_norm", clip_norm, "largest norm of the whole gradient; 0: no clipping");
+  v("clip_norm_rows", clip_norm_rows,
+    "count word-embedding gradients row by row in that norm, as TensorFlow does");
+  v("accumulate", accumulate, "parts of a batch whose gradients are summed; 0: as memory needs");
+  v("shuffle_buffer", shuffle_buffer, "examples that are shuffled at a time; 1: file order");
+  v("seed", seed, "of first weights, shuffles and dropout");
+  v("device", device, "cpu or reference (plain loops, for checking)");
+  v("dtype", dtype, "fp32 or bf16 activations");
+  v("threads", threads, "0: as many as the machine or its cgroup allows");
+  v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
+  v("eval_batch_size", eval_batch_size, "examples at a time in evaluation; changes no result");
+  v("eval_every", eval_every,
+    "steps (500), epochs (1epoch), time (10m) or never; always at the end");
+  v("best_metric", best_metric, "score that decides which model is kept (default: the task's)");
+  v("save_every", save_every, "checkpoint as often, in the same units; always at the end");
+  v("keep", keep, "newest checkpoints that are kept; the best one is kept besides");
+  v("log_every", log_every, "steps between log lines");
+  v("stop_after", stop_after, "stop after this step as if interrupted; 0: run to the end");
+  v("resume", resume, "auto, never, require, or inexact (go on although settings changed)");
+  v("overwrite", overwrite, "remove an earlier run in output_dir first");
+}
+
+std::vector<std::string> neutral_options() {
+  return {"output_dir", "threads",   "memory",     "eval_batch_size", "eval_every", "save_every",
+          "keep",       "log_every", "stop_after", "resume",          "overwrite"};
+}
+
+void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
+                            TrainingOptions& options, bool fine_tuning) {
+  parse_only_options(args, visit);
+  apply_preset(options, fine_tuning);
+  parse_only_options(args, visit);  // what was given stands over the preset
+}
+
+void check_training_options(const TrainingOptions& o) {
+  if (o.output_dir.empty()) throw usage_error("--output_dir is needed: the folder of the run");
+  require_at_least("train_batch_size", o.train_batch_size, 1);
+  require_at_least("eval_batch_size", o.eval_batch_size, 1);
+  require_at_least("num_train_steps", o.num_train_steps, 0);
+  require_at_least("accumulate", o.accumulate, 0);
+  require_at_least("shuffle_buffer", o.shuffle_buffer, 1);
+  require_at_least("seed", o.seed, 0);
+  require_at_least("threads", o.threads, 0);
+  require_at_least("keep", o.keep, 1);
+  require_at_least("log_every", o.log_every, 1);
+  require_at_least("stop_after", o.stop_after, 0);
+  if (!(o.clip_norm >= 0)) throw usage_error("--clip_norm={}: 0 or more expected", o.clip_norm);
+  if (o.accumulate > o.train_batch_size) {
+    throw usage_error("--accumulate={} is more than --train_batch_size={}", o.accumulate,
+                      o.train_batch_size);
+  }
+  if (o.optimizer != "adamw") {
+    throw usage_error("--optimizer={}: this build has adamw only", o.optimizer);
+  }
+  parse_cadence("eval_every", o.eval_every);
+  parse_cadence("save_every", o.save_every);
+  parse_resume(o.resume);
+  parse_decay(o.decay);
+  parse_memory(o.memory);
+  compute_type(o.dtype);
+  adamw_options(o);
+}
+
+AdamWOptions adamw_options(const TrainingOptions& o) {
+  AdamWOptions adamw = adamw_preset(o.preset);  // its list of what is not decayed
+  adamw.beta1 = o.adam_beta1;
+  adamw.beta2 = o.adam_beta2;
+  adamw.epsilon = o.adam_epsilon;
+  adamw.weight_decay = o.weight_decay;
+  for (const NamedCorrection& c : kCorrections) {
+    if (c.name == o.bias_correction) {
+      adamw.correction = c.correction;
+      return adamw;
+    }
+  }
+  throw usage_error("--bias_correction={}: none, rate or moments expected", o.bias_correction);
+}
+
+DType compute_type(const std::string& dtype) {
+  if (dtype == "fp32") return DType::f32;
+  if (dtype == "bf16") return DType::bf16;
+  throw usage_error("--dtype={}: fp32 or bf16 expected", dtype);
+}
+
+uint64_t parse_memory(const std::string& text) {
+  double usable = static_cast<double>(usable_memory());
+  if (text.empty()) return static_cast<uint64_t>(usable * 0.8);
+  double number = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},      {"B", 1},      {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 1024}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+      {"K", 1024},  {"M", 0x1p20}, {"G", 0x1p30}};
+  double bytes = -1;
+  if (unit == "%" && number <= 100) bytes = usable * number / 100;
+  for (const auto& [name, factor] : kUnits) {
+    if (unit == name) bytes = number * factor;
+  }
+  if (code != std::errc() || !(bytes >= 1) || bytes > 0x1p60) {
+    throw usage_error("--memory={}: a size as 8GiB, 500MB or 75% expected", text);
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+bool higher_is_better(const std::string& metric) { return !metric.ends_with("loss"); }
+
+}  // namespace bertrain

@@ -1,0 +1,51 @@
+// The options that pretrain and finetune share, and what they mean to the training loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "optim/adamw.h"
+#include "optim/schedule.h"
+#include "train/step.h"
+
+namespace bertrain {
+
+struct TrainingOptions {
+  std::string output_dir, preset = "google", optimizer = "adamw", decay = "linear";
+  std::string device = "cpu", dtype = "fp32", memory;
+  std::string eval_every = "never", save_every = "1000", resume = "auto";
+  std::string bias_correction = "none", best_metric;
+  int64_t train_batch_size = 32, eval_batch_size = 32, num_train_steps = 0;
+  int64_t accumulate = 0, shuffle_buffer = 10000, seed = 12345, threads = 0;
+  int64_t log_every = 10, keep = 2, stop_after = 0;
+  double learning_rate = 5e-5, end_learning_rate = 0, clip_norm = 1;
+  double weight_decay = 0.01, adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-6;
+  bool clip_norm_rows = false, overwrite = false;
+
+  void each(OptionVisitor& v);
+};
+
+// Names that may change between starts of one run: they do not change its weights, or (threads,
+// memory) what follows from them is kept in run.json.
+std::vector<std::string> neutral_options();
+
+// Parses, with the preset's values as defaults of the flags that it sets: an explicit flag wins
+// over the preset. `visit` lists all options of the command, `options` among them.
+void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
+                            TrainingOptions& options, bool fine_tuning);
+
+// Checks ranges; throws usage errors that name the flag.
+void check_training_options(const TrainingOptions& options);
+
+AdamWOptions adamw_options(const TrainingOptions& options);
+DType compute_type(const std::string& dtype);  // fp32 | bf16; else a usage error
+
+// "8GiB", "500MB", "75%", plain bytes, "" (80 % of what the machine or its cgroup allows).
+uint64_t parse_memory(const std::string& text);
+
+// Higher is better, except for losses.
+bool higher_is_better(const std::string& metric);
+
+}  // namespace bertrain

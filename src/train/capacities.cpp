@@ -1,0 +1,104 @@
+// From the sizes of examples and the peak of programs to capacities.
+#include "train/capacities.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/error.h"
+
+namespace bertrain {
+namespace {
+
+constexpr size_t kSample = 2000;  // examples; their mean length is known to a per cent or two
+
+// Peak bytes of the program for a capacity; `parts`: the batch does not fit in one.
+using PeakOf = std::function<uint64_t(const Capacity& capacity, bool parts)>;
+
+int64_t slots_of(const Capacity& capacity) { return capacity.rows * capacity.slots; }
+
+// The slots that fit in memory, by a line through the peaks of two capacities.
+int64_t slots_within(uint64_t memory, const Capacity& small, const Capacity& large,
+                     const PeakOf& peak_of) {
+  auto low = static_cast<double>(peak_of(small, true));
+  auto high = static_cast<double>(peak_of(large, true));
+  double per_slot = (high - low) / static_cast<double>(slots_of(large) - slots_of(small));
+  double room = static_cast<double>(memory) - low;
+  if (per_slot <= 0 || room <= 0) return 0;
+  return slots_of(small) + static_cast<int64_t>(room / per_slot * 0.98);
+}
+
+std::vector<Capacity> fitting(CapacityNeeds needs, uint64_t memory, const PeakOf& peak_of) {
+  std::vector<Capacity> capacities = choose_capacities(needs);
+  if (memory == 0 || peak_of(capacities.back(), false) <= memory) return capacities;
+  CapacityNeeds one = needs;
+  one.batch_size = 1;
+  Capacity smallest = choose_capacities(one).back();
+  uint64_t least = peak_of(smallest, true);
+  if (least > memory) {
+    throw usage_error(
+        "a step on a single example needs {} bytes of memory, {} are allowed: raise --memory, "
+        "lower "
+        "--max_seq_length or take a smaller model",
+        least, memory);
+  }
+  if (capacities.back() == smallest) return capacities;
+  needs.budget = slots_within(memory, smallest, capacities.back(), peak_of);
+  while (true) {
+    needs.budget = std::max(needs.budget, slots_of(smallest));
+    capacities = choose_capacities(needs);
+    if (slots_of(capacities.back()) <= slots_of(smallest)) return capacities;
+    if (peak_of(capacities.back(), true) <= memory) return capacities;
+    needs.budget = needs.budget / 10 * 9;
+  }
+}
+
+CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_view split,
+                       const CapacityChoice& choice) {
+  CapacityNeeds needs;
+  needs.sample = sample_sizes(*task.examples(split), kSample, choice.padded_length);
+  int64_t parts = std::clamp<int64_t>(choice.accumulate, 1, choice.batch_size);
+  needs.batch_size = (choice.batch_size + parts - 1) / parts;
+  needs.longest = std::max(task.max_seq_length(), choice.padded_length);
+  needs.most_targets = task.max_targets();
+  needs.row_slots = backend.row_slots(needs.longest);
+  return needs;
+}
+
+}  // namespace
+
+std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
+                                          StepRunner& runner, std::string_view split,
+                                          const CapacityChoice& choice) {
+  return fitting(needs_of(task, backend, split, choice), choice.memory,
+                 [&](const Capacity& capacity, bool parts) {
+                   return runner.facts(capacity, parts || choice.accumulate > 1).peak;
+                 });
+}
+
+std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
+                                            EvaluationRunner& runner, std::string_view split,
+                                            const CapacityChoice& choice) {
+  return fitting(needs_of(task, backend, split, choice), choice.memory,
+                 [&](const Capacity& capacity, bool) { return runner.facts(capacity).peak; });
+}
+
+Json to_json(const std::vector<Capacity>& capacities) {
+  Json json = Json::array();
+  for (const Capacity& c : capacities) json.push_back({c.rows, c.slots, c.examples, c.targets});
+  return json;
+}
+
+std::vector<Capacity> capacities_from_json(const Json& json) {
+  std::vector<Capacity> capacities;
+  try {
+    for (const auto& c : json.get<std::vector<std::vector<int64_t>>>()) {
+      capacities.push_back({c.at(0), c.at(1), c.at(2), c.at(3)});
+    }
+  } catch (const std::exception&) {
+    throw error("run.json: the capacities there are damaged");
+  }
+  if (capacities.empty()) throw error("run.json: the capacities there are damaged");
+  return capacities;
+}
+
+}  // namespace bertrain

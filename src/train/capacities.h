@@ -1,0 +1,37 @@
+// The shapes of a run's programs: as much of a batch at once as memory allows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/json.h"
+#include "data/packer.h"
+#include "task/task.h"
+#include "train/step.h"
+
+namespace bertrain {
+
+struct CapacityChoice {
+  int64_t batch_size = 32;
+  int64_t accumulate = 0;  // a batch runs in this many parts at least; 0: as few as memory allows
+  uint64_t memory = 0;     // bytes that a step may take; 0: no limit
+  int64_t padded_length = 0;  // see PackOptions
+};
+
+// For training steps: the examples of `split` are sampled, and if the peak of the largest program
+// would not fit in memory, batches are cut into parts that do. Throws a usage error that names the
+// bytes needed when not even one example fits.
+std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
+                                          StepRunner& runner, std::string_view split,
+                                          const CapacityChoice& choice);
+
+// The same for evaluation, which keeps nothing for a backward pass.
+std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
+                                            EvaluationRunner& runner, std::string_view split,
+                                            const CapacityChoice& choice);
+
+// [[rows, slots, examples, targets], …], for run.json. Damaged JSON is an Error.
+Json to_json(const std::vector<Capacity>& capacities);
+std::vector<Capacity> capacities_from_json(const Json& json);
+
+}  // namespace bertrain

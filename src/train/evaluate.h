@@ -1,0 +1,34 @@
+// Scores and predictions: every row of a split exactly once, whatever the batch size.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/json.h"
+#include "data/packer.h"
+#include "task/task.h"
+#include "train/step.h"
+
+namespace bertrain {
+
+struct EvaluateOptions {
+  std::string split = "dev";
+  int64_t batch_size = 32;
+  int64_t max_batches = 0;  // 0: the whole split
+  PackOptions pack;         // capacities for that batch size
+};
+
+struct EvaluationResult {
+  Json scores = Json::object();  // of Scorer::result(); empty where `score` was false
+  uint64_t rows = 0;
+  double seconds = 0;
+};
+
+// Runs the split through the model; each finished row goes to the scorer (if `score`) and to
+// `on_row` (if given), in input order. Leaves by Stopped between batches if a signal asked.
+EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
+                          const EvaluateOptions& options, bool score,
+                          const std::function<void(const Example&)>& on_row = {});
+
+}  // namespace bertrain
