@@ -9,19 +9,17 @@
 
 namespace bertrain {
 
-// Safe to share between threads. Every array read is checked against the file's sizes (and its
-// checksum, where the format has one) and throws Error naming file and tensor when it does not
-// hold.
+// Safe to share between threads. Every array read is checked against the file's sizes, and its
+// checksum where the format has one; what does not hold is an Error naming file and tensor.
 class CheckpointReader {
  public:
   virtual ~CheckpointReader() = default;
   // Name → dtype and shape, without reading values. Tensors that are no numbers (strings of TF 2
   // files) are left out.
   virtual const Named<ArrayType>& tensors() const = 0;
-  virtual Array read(
-      std::string_view name) const = 0;  // an unknown name is an Error that names the file
-  virtual const std::string& uri()
-      const = 0;  // the file that tells the format: x.safetensors, x.index
+  // An unknown name is an Error that names the file.
+  virtual Array read(std::string_view name) const = 0;
+  virtual const std::string& uri() const = 0;  // the file that is read: x.safetensors, x.index
 };
 
 // Nothing appears under the final name before commit(); a destructor without it discards.
@@ -40,9 +38,9 @@ enum class CheckpointFormat { tf_bundle, safetensors };
 // missing, or "truncated: expected N bytes, found M".
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri);
 
-// `uri` is the safetensors file or the TF prefix. The types of the tensors may be `declared`: then
-// each is written out as soon as all before it (by name) are there, in place of being held until
-// commit; what is written must then equal them.
+// `uri` is the safetensors file or the TF prefix. Safetensors holds all arrays until commit, since
+// their sizes come first in the file; unless the types of the tensors are `declared`: then each is
+// written out as soon as those before it in the file (larger elements first, then by name) are.
 std::unique_ptr<CheckpointWriter> create_checkpoint(std::string_view uri, CheckpointFormat format,
                                                     const Named<ArrayType>& declared = {});
 
