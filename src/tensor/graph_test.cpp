@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tensor/ops/op_table.h"
 #include "tensor/ops/ops.h"
 #include "tensor/scope.h"
 
@@ -86,14 +85,6 @@ TEST(Graph, KeepsItsTensorsWhenMoved) {
   EXPECT_EQ(&x.graph(), &moved);
   moved.output("y", x + x);
   EXPECT_EQ(moved.nodes().size(), 2u);
-}
-
-TEST(OpTable, HasEachNameOnceAndPrimitivesWithoutExpansion) {
-  for (const Op* op : op_table()) {
-    EXPECT_EQ(find_op(op->name), op);
-    EXPECT_NE(op->infer, nullptr) << op->name;
-  }
-  EXPECT_EQ(find_op("no such op"), nullptr);
 }
 
 }  // namespace

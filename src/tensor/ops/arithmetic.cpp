@@ -1,4 +1,6 @@
 // Shorthands of arithmetic: operators, and tensors of one value.
+#include <numeric>
+
 #include "base/error.h"
 #include "tensor/ops/ops.h"
 
@@ -29,6 +31,14 @@ Tensor like(Tensor x, double value) { return full(x.graph(), x.shape(), value, x
 Tensor full(Graph& graph, Shape shape, double value, DType dtype) {
   Tensor one = graph.constant(scalar_of(dtype, value));
   return shape.empty() ? one : broadcast(one, std::move(shape), {});
+}
+
+Tensor broadcast_last(Tensor x, int64_t count) {
+  Shape shape = x.shape();
+  std::vector<int64_t> axes(shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  shape.push_back(count);
+  return broadcast(x, std::move(shape), std::move(axes));
 }
 
 Tensor operator+(Tensor a, Tensor b) { return add(a, b); }

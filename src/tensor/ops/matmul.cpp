@@ -29,13 +29,13 @@ std::vector<ArrayType> matmul_infer(const Node& n) {
   return {{dtype, y}};
 }
 
-// With A' = A or Aᵀ as flagged, Y = A' B':  dA' = dY B'ᵀ,  dB' = A'ᵀ dY.
+// With A' = A or Aᵀ as flagged, Y = A' B':  dA' = dY B'ᵀ,  dB' = A'ᵀ dY. Both are f32 also for bf16,
+// as one of them is likely a weight's.
 Tensors matmul_grad(const Node& n, const Tensors&, const Tensors& dy) {
   Tensor a = n.inputs[0], b = n.inputs[1], d = convert(dy[0], a.dtype());
   bool ta = n.integer("transpose_a") != 0, tb = n.integer("transpose_b") != 0;
-  DType dtype = a.dtype();
-  Tensor da = ta ? matmul(b, d, {tb, true, dtype}) : matmul(d, b, {false, !tb, dtype});
-  Tensor db = tb ? matmul(d, a, {true, ta, dtype}) : matmul(a, d, {!ta, false, dtype});
+  Tensor da = ta ? matmul(b, d, {tb, true}) : matmul(d, b, {false, !tb});
+  Tensor db = tb ? matmul(d, a, {true, ta}) : matmul(a, d, {!ta, false});
   return {da, db};
 }
 

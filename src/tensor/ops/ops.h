@@ -111,7 +111,7 @@ AddedNormed add_and_norm(Tensor x, Tensor f, Tensor gamma, Tensor beta, const Dr
 
 // Scaled dot-product attention of every head inside each example [Vaswani et al. 2017,
 // section 3.2]. q, k, v [R, S, H]; head h owns columns h·D …; example i32 [R, S] (−1: empty slot);
-// is_key i32 [R, S] (0: never attended to). The slots of one example are adjacent. y [R, S, H]; lse
+// is_key i32 [R, S] (0: never attended to). The slots of one example are adjacent, at positions 0, 1, … y [R, S, H]; lse
 // f32 [R, N, S]: log of the sum of exponentials. Scores are q·k / √D. Probability (query p, key j,
 // head h of N, example number n) takes lane j mod 4 of random_bits(key, n N + h, (p << 14) | (j >>
 // 2)), p and j being positions in the example. Empty slots and their gradients are zero or
@@ -163,6 +163,7 @@ Tensor softmax_cross_entropy_grad(Tensor logits, Tensor label, Tensor lse, Tenso
 
 // --- shorthands over the above ---
 Tensor full(Graph& graph, Shape shape, double value, DType dtype = DType::f32);
+Tensor broadcast_last(Tensor x, int64_t count);  // [...] → [..., count]
 Tensor operator+(Tensor a, Tensor b);
 Tensor operator-(Tensor a, Tensor b);
 Tensor operator*(Tensor a, Tensor b);

@@ -44,6 +44,13 @@ void demand_rank(const Node& node, size_t input, size_t rank, std::string_view w
   }
 }
 
+void demand_norm_scale(const Node& node, size_t input, std::string_view what) {
+  demand_shape(node, input, {node.inputs[0].extent(-1)}, what);
+  if (node.inputs[input].dtype() != DType::f32) {
+    demand_dtype(node, input, node.inputs[0].dtype(), what);
+  }
+}
+
 void demand_axes(const std::vector<int64_t>& axes, size_t rank) {
   int64_t last = -1;
   for (int64_t axis : axes) {

@@ -21,6 +21,9 @@ void demand_float(const Node& node, size_t input, std::string_view what);
 void demand_same(const Node& node, size_t a, size_t b);  // dtype and shape
 void demand_shape(const Node& node, size_t input, const Shape& shape, std::string_view what);
 void demand_rank(const Node& node, size_t input, size_t rank, std::string_view what);  // at least
+// gamma or beta of a norm over the last axis of input 0; f32 also under a bf16 x, as norms are
+// computed in f32 anyway.
+void demand_norm_scale(const Node& node, size_t input, std::string_view what);
 
 // An axis list: each within the rank and increasing.
 void demand_axes(const std::vector<int64_t>& axes, size_t rank);
