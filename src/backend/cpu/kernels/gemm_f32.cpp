@@ -207,10 +207,7 @@ HWY_AFTER_NAMESPACE();
 namespace bertrain {
 HWY_EXPORT(kernel);
 
-const GemmKernel& gemm_kernel_f32() {
-  static const GemmKernel& table = *HWY_DYNAMIC_DISPATCH(kernel)();
-  return table;
-}
+const GemmKernel& gemm_kernel_f32() { return *HWY_DYNAMIC_DISPATCH(kernel)(); }
 
 }  // namespace bertrain
 #endif

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/array.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -76,6 +77,12 @@ HWY_INLINE void store(V v, T* p, int64_t n) {
   } else {
     store_first(v, p, n);
   }
+}
+
+// f(T()) with the type of the elements in memory: float, or uint16_t holding bf16.
+template <class F>
+HWY_INLINE void with_type(DType dtype, const F& f) {
+  dtype == DType::f32 ? f(float{}) : f(uint16_t{});
 }
 
 HWY_INLINE float sum(V v) { return hn::GetLane(hn::SumOfLanes(kF, v)); }

@@ -1,0 +1,153 @@
+// Softmax and cross entropy, a row at a time.
+#include "backend/cpu/kernels/softmax.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/softmax.cpp"
+#include "hwy/foreach_target.h"
+// after foreach_target
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/kernels/parallel.h"
+#include "backend/cpu/kernels/vector_math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace bertrain {
+namespace HWY_NAMESPACE {
+namespace {
+
+struct Largest {
+  float value;
+  int32_t index;  // of its first occurrence
+};
+
+template <class T>
+HWY_INLINE Largest largest(const T* x, int64_t count) {
+  const V lowest = hn::Set(kF, -std::numeric_limits<float>::infinity());
+  V best = lowest;
+  auto where = hn::Zero(kI);
+  each_vector(count, [&](int64_t i, int64_t n) HWY_ATTR {
+    V v = load(x + i, n);
+    if (n < kLanes) v = hn::IfThenElse(hn::FirstN(kF, static_cast<size_t>(n)), v, lowest);
+    const auto above = hn::Gt(v, best);
+    best = hn::IfThenElse(above, v, best);
+    where = hn::IfThenElse(hn::RebindMask(kI, above), hn::Iota(kI, static_cast<int32_t>(i)), where);
+  });
+  HWY_ALIGN float values[kLanes];
+  HWY_ALIGN int32_t indices[kLanes];
+  hn::Store(best, kF, values);
+  hn::Store(where, kI, indices);
+  Largest found{values[0], indices[0]};
+  for (int64_t i = 1; i < kLanes; ++i) {
+    const bool better =
+        values[i] > found.value || (values[i] == found.value && indices[i] < found.index);
+    if (better) found = {values[i], indices[i]};
+  }
+  return found;
+}
+
+template <class T>
+HWY_INLINE float sum_of_exp(const T* x, int64_t count, float shift) {
+  const V s = hn::Set(kF, shift);
+  V total = hn::Zero(kF), other = hn::Zero(kF);
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    total = hn::Add(total, exp(hn::Sub(load(x + i), s)));
+    other = hn::Add(other, exp(hn::Sub(load(x + i + kLanes), s)));
+  }
+  for (; i < count; i += kLanes) {
+    const int64_t n = std::min(kLanes, count - i);
+    const V e = exp(hn::Sub(load(x + i, n), s));
+    total = hn::Add(
+        total, n == kLanes ? e : hn::IfThenElseZero(hn::FirstN(kF, static_cast<size_t>(n)), e));
+  }
+  return sum(hn::Add(total, other));
+}
+
+void soften(const void* x, DType dtype, int64_t begin, int64_t end, int64_t columns, void* y) {
+  with_type(dtype, [&](auto type) HWY_ATTR {
+    using T = decltype(type);
+    for (int64_t row = begin; row < end; ++row) {
+      const T* from = static_cast<const T*>(x) + row * columns;
+      T* to = static_cast<T*>(y) + row * columns;
+      const float top = largest(from, columns).value;
+      const V factor = hn::Set(kF, 1 / sum_of_exp(from, columns, top)), s = hn::Set(kF, top);
+      each_vector(columns, [&](int64_t i, int64_t n) HWY_ATTR {
+        store(hn::Mul(exp(hn::Sub(load(from + i, n), s)), factor), to + i, n);
+      });
+    }
+  });
+}
+
+void losses(const CrossEntropyRows& x, int64_t begin, int64_t end, float* loss, float* lse,
+            int32_t* argmax) {
+  with_type(x.dtype, [&](auto type) HWY_ATTR {
+    using T = decltype(type);
+    for (int64_t row = begin; row < end; ++row) {
+      const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
+      const Largest top = largest(logits, x.columns);
+      lse[row] = top.value + std::log(sum_of_exp(logits, x.columns, top.value));
+      const T* of_label = logits + x.label[row];
+      loss[row] = lse[row] - hn::GetLane(load_first(of_label, 1));
+      argmax[row] = top.index;
+    }
+  });
+}
+
+void slopes(const CrossEntropyRows& x, int64_t begin, int64_t end, const float* lse,
+            const float* dloss, void* dlogits) {
+  with_type(x.dtype, [&](auto type) HWY_ATTR {
+    using T = decltype(type);
+    for (int64_t row = begin; row < end; ++row) {
+      const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
+      T* to = static_cast<T*>(dlogits) + row * x.columns;
+      const V factor = hn::Set(kF, dloss[row]), shift = hn::Set(kF, lse[row]);
+      const V of_label = load_first(logits + x.label[row], 1);
+      const V slope = hn::Mul(hn::Sub(exp(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
+      each_vector(x.columns, [&](int64_t i, int64_t n) HWY_ATTR {
+        store(hn::Mul(exp(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
+      });
+      store_first(slope, to + x.label[row], 1);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace bertrain
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bertrain {
+HWY_EXPORT(soften);
+HWY_EXPORT(losses);
+HWY_EXPORT(slopes);
+
+namespace {
+int64_t rows_of(int64_t columns) { return std::max(int64_t{1}, 8192 / (columns + 1)); }
+}  // namespace
+
+void softmax_rows(const void* x, DType dtype, int64_t rows, int64_t columns, void* y) {
+  if (columns == 0) return;
+  parallel_chunks(rows, rows_of(columns), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(soften)(x, dtype, begin, end, columns, y);
+  });
+}
+
+void cross_entropy(const CrossEntropyRows& x, float* loss, float* lse, int32_t* argmax) {
+  parallel_chunks(x.rows, rows_of(x.columns), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(losses)(x, begin, end, loss, lse, argmax);
+  });
+}
+
+void cross_entropy_grad(const CrossEntropyRows& x, const float* lse, const float* dloss,
+                        void* dlogits) {
+  parallel_chunks(x.rows, rows_of(x.columns), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(slopes)(x, begin, end, lse, dloss, dlogits);
+  });
+}
+
+}  // namespace bertrain
+#endif
