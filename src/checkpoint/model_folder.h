@@ -1,0 +1,49 @@
+// The result of a run as a folder that `transformers` opens as it is, and ours needs nothing beside.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/renamed.h"
+
+namespace bertrain {
+
+struct ModelFolder {
+  Json config;                      // transformers.BertConfig's keys: sizes, rates, hidden_act
+  std::string architecture;         // "BertForSequenceClassification"
+  std::vector<std::string> labels;  // by class number; empty: the task has none
+  std::string problem_type;         // "single_label_classification", …; empty: left out
+  std::optional<double> classifier_dropout;
+
+  std::vector<std::string> vocabulary;  // tokens by id, special tokens among them
+  bool do_lower_case = true;
+  std::optional<bool> strip_accents;  // absent: as do_lower_case
+  int64_t max_chars_per_word = 200;
+  int64_t max_length = 512;  // tokens of an example at most
+
+  Json bertrain = Json::object();  // kept in bertrain.json as it is: Task::describe() and so on
+};
+
+// Writes config.json, vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json and
+// bertrain.json, then model.safetensors from `weights`, whose names `rename` gives in Hugging
+// Face's (matrices with a kernel's name, by `transposes`, are turned). A weight without a name
+// there is an Error. Every file is replaced whole.
+void write_model_folder(std::string_view directory, const ModelFolder& folder,
+                        const Named<Array>& weights, const Rename& rename,
+                        const Transposes& transposes);
+
+// What a folder of ours or of transformers says of its model; the weights are open_checkpoint()'s.
+// Keys of config.json that are fields here are taken out of `config`. Throws Error naming the file
+// that is missing or damaged; a folder without bertrain.json has bertrain null.
+ModelFolder read_model_folder(std::string_view directory);
+
+// Whether the directory holds a config.json and so can be read as a model folder.
+bool is_model_folder(std::string_view directory);
+
+}  // namespace bertrain

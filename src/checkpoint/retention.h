@@ -1,0 +1,67 @@
+// The saved states of a run in one directory: each is whole or not there, the newest and the best stay.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bertrain {
+
+struct SavedState {
+  int64_t step = 0;
+  std::string directory;  // DIR/step-20; its files are join_path(directory, name)
+};
+
+// DIR/step-N/… holds the files of step N, and last of all DIR/step-N/complete.json, which lists
+// their names, sizes and CRC-32C: without it a state counts as absent. DIR/best.json names the best
+// step. One process at a time may write (the run's lock sees to that).
+class StateStore {
+ public:
+  // Keeps the `keep` newest states (1 at least) and the best one.
+  StateStore(std::string_view directory, int64_t keep);
+
+  // A state being saved: write its files below directory(), by any means, then complete(). A
+  // destructor without complete() removes them.
+  class Pending {
+   public:
+    Pending(Pending&& other) noexcept;
+    Pending& operator=(Pending&&) = delete;
+    ~Pending();
+    const std::string& directory() const { return directory_; }
+    std::string file(std::string_view name) const;
+    // Reads every file back for its checksum, publishes complete.json, then removes what need not
+    // be kept.
+    void complete();
+
+   private:
+    friend class StateStore;
+    Pending(StateStore& store, int64_t step, std::string directory);
+    StateStore* store_;  // null: completed or moved from
+    int64_t step_;
+    std::string directory_;
+  };
+  Pending begin(int64_t step);  // what is there of that step is removed first
+
+  std::vector<SavedState> states() const;  // complete ones, by ascending step number
+  // The newest state whose files all have the sizes and checksums that complete.json lists. A
+  // broken one is warned of, naming the file and what is wrong, and the one before it is tried.
+  // nullopt: there is none. Throws Error when there are states, but every one is broken.
+  std::optional<SavedState> newest() const;
+
+  void set_best(int64_t step);  // of a complete state, which is kept from now on
+  std::optional<SavedState> best() const;
+
+  // Removes what a killed process left, and what need not be kept.
+  void clean();
+
+ private:
+  std::string directory_;
+  int64_t keep_;
+};
+
+// Throws Error naming file and reason unless every file that complete.json lists is as it says.
+void verify_state(const SavedState& state);
+
+}  // namespace bertrain

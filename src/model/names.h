@@ -1,0 +1,28 @@
+// What parameters are called elsewhere: Google's names (ours) ↔ Hugging Face's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bertrain {
+
+// "bert/encoder/layer_0/attention/self/query/kernel" →
+// "bert.encoder.layer.0.attention.self.query.weight". "" for what Hugging Face has no name for
+// (optimizer slots, counters).
+std::string to_hugging_face(std::string_view name);
+
+// The way back. Prefixes that wrappers add ("module.") are taken off, encoders saved without their
+// head ("encoder.layer.0…") get theirs, and LayerNorm's gamma and beta are known as well as weight
+// and bias. "" for what repeats another tensor or is no parameter (the tied output matrix,
+// position_ids). A name that is not Hugging Face's is returned as it is.
+std::string from_hugging_face(std::string_view name);
+
+// Whether the tensor of that name (ours) is the transpose of Hugging Face's: kernels are [in, out],
+// weights [out, in]. The heads' output_weights are [out, in] in both.
+bool is_kernel(std::string_view name);
+
+// Whether these are the names of a Hugging Face model.
+bool are_hugging_face(const std::vector<std::string>& names);
+
+}  // namespace bertrain
