@@ -149,6 +149,10 @@ void map(Unary op, ArrayRef x, void* y, DType y_dtype, int64_t count) {
   });
 }
 
+void convert_here(ArrayRef x, void* y, DType y_dtype, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(unary)(Unary::convert, x, y, y_dtype, 0, count);
+}
+
 void map(Binary op, const void* a, const void* b, void* y, DType dtype, int64_t count) {
   parallel_chunks(count, kChunk, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(binary)(op, a, b, y, dtype, begin, end);

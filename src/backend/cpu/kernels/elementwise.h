@@ -36,6 +36,8 @@ struct ArrayRef {
 
 // y [count] = op(x); y may be x if the dtypes are equal.
 void map(Unary op, ArrayRef x, void* y, DType y_dtype, int64_t count);
+void convert_here(ArrayRef x, void* y, DType y_dtype,
+                  int64_t count);  // in the calling thread alone
 // y [count] = op(a, b), all of one dtype; y may be a or b.
 void map(Binary op, const void* a, const void* b, void* y, DType dtype, int64_t count);
 // y [count] = x · factor + term, in one dtype; y may be x.
