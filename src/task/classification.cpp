@@ -48,7 +48,9 @@ class Classification final : public Task {
     if (description != nullptr) take(*description);
     if (options_.text_column.empty()) options_.text_column = "text";
     if (options_.label_column.empty()) options_.label_column = "label";
-    if (options_.max_seq_length == 0) options_.max_seq_length = 128;
+    if (options_.max_seq_length == 0) {
+      options_.max_seq_length = std::min<int64_t>(128, config_.max_position_embeddings);
+    }
     columns_ = {options_.text_column, options_.text_b_column, options_.label_column,
                 options_.id_column};
     if (!(options_.dev_fraction >= 0 && options_.dev_fraction < 1)) {

@@ -37,11 +37,12 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
 bool TextRowReader::next(TextRow& row) {
   if (!rows_->next(fields_)) return false;
   row.line = rows_->line_number();
-  row.text = std::move(fields_.at(*text_));
-  row.text_b = text_b_ ? std::move(fields_.at(*text_b_)) : std::string();
-  row.id = id_ ? fields_.at(*id_) : std::string();
   row.label.reset();
   if (label_) row.label = std::string(strip(fields_.at(*label_)));
+  // One column may serve for several: the last use alone takes it.
+  row.id = id_ ? fields_.at(*id_) : std::string();
+  row.text_b = text_b_ ? fields_.at(*text_b_) : std::string();
+  row.text = std::move(fields_.at(*text_));
   return true;
 }
 

@@ -1,0 +1,216 @@
+// Pre-training: records checked and stripped of padding, rows and scores as the reference's.
+#include "task/pretraining.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "formats/tfrecord.h"
+#include "storage/storage.h"
+#include "task/catalog.h"
+
+namespace bertrain {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using Integers = std::vector<int64_t>;
+
+BertConfig tiny_config() {
+  BertConfig c;
+  c.vocab_size = 100;
+  c.hidden_size = 8;
+  c.num_hidden_layers = 1;
+  c.num_attention_heads = 2;
+  c.intermediate_size = 16;
+  c.max_position_embeddings = 8;
+  c.type_vocab_size = 2;
+  return c;
+}
+
+// Five of eight slots and two of four targets are real.
+Example record() {
+  return {{"input_ids", Integers{2, 7, 3, 9, 3, 0, 0, 0}},
+          {"input_mask", Integers{1, 1, 1, 1, 1, 0, 0, 0}},
+          {"segment_ids", Integers{0, 0, 0, 1, 1, 0, 0, 0}},
+          {"masked_lm_positions", Integers{1, 3, 0, 0}},
+          {"masked_lm_ids", Integers{17, 19, 0, 0}},
+          {"masked_lm_weights", std::vector<float>{1, 0.5f, 0, 0}},
+          {"next_sentence_labels", Integers{1}}};
+}
+
+PretrainingOptions written(const std::vector<Example>& records,
+                           const std::string& uri = "mem://pretraining/a") {
+  TfRecordWriter writer(storage_for(uri).create(uri, Exists::replace));
+  for (const Example& r : records) writer.write(serialize_example(r));
+  writer.commit();
+  PretrainingOptions options;
+  options.input_file = uri;
+  return options;
+}
+
+TEST(Pretraining, DropsPaddingAndTargetsWithoutWeight) {
+  auto task = make_pretraining(written({record(), record()}), tiny_config());
+  EXPECT_EQ(task->max_seq_length(), 8);
+  EXPECT_EQ(task->max_targets(), 4);
+  EXPECT_THAT(task->splits(), ElementsAre("train"));
+  auto stream = task->examples("train");
+  Example e = *stream->next();
+  EXPECT_THAT(integers(e, "input_ids"), ElementsAre(2, 7, 3, 9, 3));
+  EXPECT_THAT(integers(e, "segment_ids"), ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(integers(e, "target_positions"), ElementsAre(1, 3));
+  EXPECT_THAT(integers(e, "masked_lm_ids"), ElementsAre(17, 19));
+  EXPECT_THAT(floats(e, "masked_lm_weights"), ElementsAre(1, 0.5f));
+  EXPECT_THAT(integers(e, "next_sentence_labels"), ElementsAre(1));
+  EXPECT_THAT(integers(*stream->next(), "row"), ElementsAre(1));
+  EXPECT_THROW(task->examples("dev"), Error);
+}
+
+TEST(Pretraining, LengthsThatDifferAreNamedWithBothNumbersAndTheFile) {
+  PretrainingOptions options = written({record()});
+  options.max_predictions_per_seq = 10;
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("mem://pretraining/a"), HasSubstr("=4"),
+                                         HasSubstr("10 is wanted"))));
+  options.max_predictions_per_seq = 4;
+  options.max_seq_length = 6;
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("max_seq_length=8"), HasSubstr("6 is wanted"))));
+  options.max_seq_length = 8;
+  EXPECT_NO_THROW(make_pretraining(options, tiny_config()));
+
+  Example shorter = record();
+  for (const char* name : {"input_ids", "input_mask", "segment_ids"}) {
+    std::get<Integers>(shorter[name]).resize(6);
+  }
+  written({shorter}, "mem://pretraining/b");
+  options = {};
+  options.input_file = "mem://pretraining/a,mem://pretraining/b";
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+              ThrowsMessage<Error>(HasSubstr("mem://pretraining/b: the data were made with "
+                                             "max_seq_length=6")));
+  // And in the middle of a file, with the record.
+  auto task = make_pretraining(written({record(), shorter}), tiny_config());
+  auto stream = task->examples("train");
+  stream->next();
+  EXPECT_THAT([&] { stream->next(); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("mem://pretraining/a: record 2"),
+                                         HasSubstr("input_ids has 6 values"))));
+}
+
+TEST(Pretraining, RecordsAreChecked) {
+  auto refuses = [](auto change, std::string_view text) {
+    Example bad = record();
+    change(bad);
+    EXPECT_THAT([&] { make_pretraining(written({bad}), tiny_config()); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("record 1"), HasSubstr(text))));
+  };
+  refuses([](Example& e) { std::get<Integers>(e["input_ids"])[1] = 100; }, "outside 0 … 99");
+  refuses([](Example& e) { std::get<Integers>(e["segment_ids"])[1] = 2; }, "outside 0 … 1");
+  refuses([](Example& e) { std::get<Integers>(e["masked_lm_ids"])[0] = -1; }, "masked_lm_ids");
+  refuses([](Example& e) { std::get<Integers>(e["masked_lm_positions"])[0] = 5; }, "outside 0 … 4");
+  refuses([](Example& e) { std::get<Integers>(e["next_sentence_labels"])[0] = 2; },
+          "outside 0 … 1");
+  refuses([](Example& e) { std::get<Integers>(e["input_mask"])[1] = 0; }, "ones followed by zeros");
+  refuses([](Example& e) { e["input_mask"] = Integers(8, 0); }, "empty");
+  refuses([](Example& e) { e.erase("masked_lm_weights"); }, "masked_lm_weights");
+  refuses([](Example& e) { e["masked_lm_ids"] = Integers{1}; }, "masked_lm_ids has 1 values");
+}
+
+TEST(Pretraining, FilesAndLengthsAreRefusedBeforeAnythingRuns) {
+  PretrainingOptions options;
+  options.input_file = "mem://pretraining/nothing*";
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+              ThrowsMessage<Error>(HasSubstr("mem://pretraining/nothing*")));
+  BertConfig small = tiny_config();
+  small.max_position_embeddings = 7;
+  EXPECT_THAT([&] { make_pretraining(written({record()}), small); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("8 tokens"), HasSubstr("7 positions"))));
+}
+
+TEST(Pretraining, ScoresAreWeightedOverAllTargetsAndMeansOverRows) {
+  auto task = make_pretraining(written({record(), record()}), tiny_config());
+  std::vector<Example> examples;
+  auto stream = task->examples("train");
+  while (auto e = stream->next()) examples.push_back(*e);
+  auto rows = task->rows();
+  auto scorer = task->scorer();
+  for (int64_t capacity : {5, 10}) {
+    PackOptions options;
+    options.capacities = {{1, capacity, 3, 6}};
+    rows = task->rows();
+    scorer = task->scorer();
+    size_t seen = 0;
+    for (const Batch& b : pack(examples, task->schema(), options, 0)) {
+      // The first example predicts both words, the second only its first.
+      std::vector<float> loss(6), next(3);
+      std::vector<int32_t> word(6), follows(3);
+      auto slot = b.arrays.at("target_slot").as<int32_t>();
+      auto owner = b.arrays.at("example").as<int32_t>();
+      auto id = b.arrays.at("masked_lm_ids").as<int32_t>();
+      for (size_t m = 0; m < 2 * b.row.size(); ++m) {
+        int64_t row = b.row[static_cast<size_t>(owner[static_cast<size_t>(slot[m])])];
+        word[m] = row == 1 && id[m] == 19 ? 5 : id[m];
+        loss[m] = row == 0 ? 1.0f : 2.0f;
+      }
+      for (size_t e = 0; e < b.row.size(); ++e) {
+        follows[e] = b.row[e] == 0 ? 1 : 0;
+        next[e] = b.row[e] == 0 ? 0.5f : 1.0f;
+      }
+      rows->add(b, {{"masked_lm_loss", make_array<float>({6}, loss)},
+                    {"masked_lm_prediction", make_array<int32_t>({6}, word)},
+                    {"next_sentence_loss", make_array<float>({3}, next)},
+                    {"next_sentence_prediction", make_array<int32_t>({3}, follows)}});
+    }
+    while (auto row = rows->next()) {
+      scorer->add(*row);
+      ++seen;
+    }
+    EXPECT_EQ(seen, 2u);
+    Json result = scorer->result();
+    EXPECT_DOUBLE_EQ(result["masked_lm_accuracy"].get<double>(), 2.5 / 3);
+    EXPECT_DOUBLE_EQ(result["masked_lm_loss"].get<double>(), 1.5);
+    EXPECT_DOUBLE_EQ(result["next_sentence_accuracy"].get<double>(), 0.5);
+    EXPECT_DOUBLE_EQ(result["next_sentence_loss"].get<double>(), 0.75);
+    EXPECT_DOUBLE_EQ(result["loss"].get<double>(), 2.25);
+  }
+}
+
+TEST(Pretraining, BuildsBothLosses) {
+  auto task = make_pretraining(written({record()}), tiny_config());
+  Recording recording({false, DType::f32});
+  Graph& graph = recording.graph();
+  Inputs batch;
+  for (const char* name : {"input_ids", "segment_ids", "position", "example", "is_key"}) {
+    batch[name] = graph.input(name, {DType::i32, {1, 16}});
+  }
+  batch["number"] = graph.input("number", {DType::u32, {1, 16}});
+  for (const char* name : {"first_slot", "next_sentence_labels"}) {
+    batch[name] = graph.input(name, {DType::i32, {3}});
+  }
+  for (const char* name : {"target_slot", "masked_lm_ids"}) {
+    batch[name] = graph.input(name, {DType::i32, {7}});
+  }
+  Outputs out = task->build(recording.scope(), batch);
+  EXPECT_EQ(out.losses.at("masked_lm_loss").shape(), (Shape{7}));
+  EXPECT_EQ(out.losses.at("next_sentence_loss").shape(), (Shape{3}));
+  EXPECT_EQ(out.predictions.at("masked_lm_prediction").dtype(), DType::i32);
+  EXPECT_EQ(task->terms()[0].epsilon, 1e-5);
+}
+
+TEST(Catalog, NamesItsTasks) {
+  TaskOptions options;
+  options.config = tiny_config();
+  options.pretraining = written({record()});
+  EXPECT_THAT(task_names(), ElementsAre("pretraining", "classification"));
+  auto task = make_task("pretraining", options);
+  EXPECT_EQ(make_described_task(task->describe(), options)->max_seq_length(), 8);
+  EXPECT_THAT([&] { make_task("ner", options); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("'ner'"), HasSubstr("classification"))));
+  EXPECT_THROW(make_described_task(Json::array(), options), Error);
+}
+
+}  // namespace
+}  // namespace bertrain
