@@ -141,6 +141,16 @@ void Tokenizer::Tables::append_raw_word(std::string_view raw, std::string_view b
   }
 }
 
+void Tokenizer::Tables::append_letters(std::string_view raw, WordScratch& scratch,
+                                       std::vector<int32_t>& ids) const {
+  scratch.text = raw;
+  if (lower) {
+    for (char& c : scratch.text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+  }
+  wordpiece.match(scratch.text, scratch.matches);
+  for (const WordPieceMatch& m : scratch.matches) ids.push_back(m.id);
+}
+
 Tokenizer::Tokenizer(Vocabulary vocabulary, TokenizerOptions options)
     : vocabulary_(std::make_unique<const Vocabulary>(std::move(vocabulary))),
       options_(checked(options)),

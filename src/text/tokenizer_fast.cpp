@@ -16,7 +16,8 @@ namespace bertrain {
 namespace {
 
 constexpr size_t kKeyBytes = 24, kCachedIds = 8;
-constexpr int kCacheBits = 14;  // 16384 lines: 1 MiB, about a core's second-level cache
+// 32768 lines, 2 MiB: about as fast as twice that, and a fifth faster than a quarter.
+constexpr int kCacheBits = 15;
 
 struct alignas(64) CacheLine {
   uint64_t key[3];  // the raw word's bytes, zeros after them
@@ -124,15 +125,19 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
   const Tables& tables = *tables_;
   Output out(ids);
 
-  auto compute = [&](std::string_view raw, std::string_view before) {
+  auto compute = [&](ByteKind kind, std::string_view raw, std::string_view before) {
     memory.ids.clear();
-    tables.append_raw_word(raw, before, memory.scratch, memory.ids);
+    if (kind == letter) {
+      tables.append_letters(raw, memory.scratch, memory.ids);
+    } else {
+      tables.append_raw_word(raw, before, memory.scratch, memory.ids);
+    }
   };
-  auto cached = [&](std::string_view raw) {
+  auto cached = [&](ByteKind kind, std::string_view raw) {
     Key key(raw, static_cast<size_t>(text.data() + text.size() - raw.data()));
     CacheLine& line = memory.lines[key.slot()];
     if (line.serial != tables.serial || !key.equals(line, raw.size())) {
-      compute(raw, {});
+      compute(kind, raw, {});
       if (memory.ids.size() > kCachedIds) return out.put(memory.ids);
       key.fill(line, raw.size(), tables.serial, memory.ids);
     }
@@ -141,10 +146,10 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
   each_raw_word(text, [&](ByteKind kind, std::string_view raw, std::string_view before) {
     if (kind == symbol) return out.put(tables.symbol_ids[static_cast<unsigned char>(raw[0])]);
     bool context = kind == other && tables.lower && !before.empty() && has_capital_sigma(raw);
-    if (raw.size() <= kKeyBytes && !context) return cached(raw);
+    if (raw.size() <= kKeyBytes && !context) return cached(kind, raw);
     // Without this a line of one long run of letters would be normalized whole.
     if (kind == letter && raw.size() > tables.max_chars) return out.put(tables.wordpiece.unknown());
-    compute(raw, before);
+    compute(kind, raw, before);
     out.put(memory.ids);
   });
   out.flush();

@@ -28,6 +28,8 @@ struct Tokenizer::Tables {
   // Appends the ids of one raw word (see raw_words.h).
   void append_raw_word(std::string_view raw, std::string_view before, WordScratch& scratch,
                        std::vector<int32_t>& ids) const;
+  // The same for ASCII letters and digits alone, which need no more than a change of case.
+  void append_letters(std::string_view raw, WordScratch& scratch, std::vector<int32_t>& ids) const;
   void normalize(std::string_view raw, std::string_view before, NormalizedWord& word) const;
 
   bool strip;
