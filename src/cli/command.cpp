@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/inspect_command.h"
 #include "cli/options.h"
+#include "cli/prepare_command.h"
 #include "cli/tokenize_command.h"
 #include "text/unicode.h"
 
@@ -22,7 +24,12 @@ const Command kVersionCommand = {
     [](Args, std::ostream& out) { out << kVersion << " (Unicode " << kUnicodeVersion << ")\n"; }};
 
 // In the order of the journey; each is defined in its own file.
-const Command* const kCommands[] = {&kTokenizeCommand, &kVersionCommand};
+const Command* const kCommands[] = {
+    &kTokenizeCommand,
+    &kPrepareCommand,
+    &kInspectCommand,
+    &kVersionCommand,
+};
 
 void print_commands(std::ostream& out) {
   out << kVersion

@@ -44,7 +44,15 @@ bool TfRecordReader::peek(size_t count) {
             buffer_.begin() + static_cast<ptrdiff_t>(end_), buffer_.begin());
   end_ -= begin_;
   begin_ = 0;
-  end_ += bytes_->read(std::span(buffer_).subspan(end_));
+  try {
+    if (!broken_) end_ += bytes_->read(std::span(buffer_).subspan(end_));
+  } catch (const Error&) {
+    // Damaged gzip: nothing behind it can be unpacked.
+    if (!skip_corrupt_) throw;
+    broken_ = true;
+    if (!searching_) ++corrupt_;
+    searching_ = true;
+  }
   return end_ >= count;
 }
 

@@ -121,6 +121,23 @@ TEST(tfrecord, TwoStretchesOfDamage) {
   EXPECT_EQ(r.corrupt, 2u);
 }
 
+TEST(tfrecord, DamagedGzip) {
+  TfRecordWriter packed(pack_gzip(storage_for("mem://").create("mem://w", Exists::replace)));
+  std::string noise;
+  std::mt19937 random(1);
+  for (int i = 0; i < 1'000'000; ++i) noise += static_cast<char>(random());
+  for (int i = 0; i < 100; ++i) packed.write(noise.substr(static_cast<size_t>(i) * 10'000, 10'000));
+  packed.commit();
+  std::string file(*storage_for("mem://").size("mem://w"), ' ');
+  storage_for("mem://").read("mem://w", 0, std::as_writable_bytes(std::span(file)));
+  file.resize(file.size() - 1000);
+  EXPECT_THAT(read_all(file).failure, HasSubstr("mem://r: gzip data end early"));
+  Reading r = read_all(file, true);
+  EXPECT_EQ(r.failure, "");
+  EXPECT_GE(r.records.size(), 50u);
+  EXPECT_EQ(r.corrupt, 1u);
+}
+
 TEST(tfrecord, EveryFlippedBitIsFound) {
   std::string file = three();
   for (size_t i = 0; i < file.size() * 8; ++i) {
