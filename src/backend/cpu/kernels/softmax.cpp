@@ -81,6 +81,8 @@ void soften(const void* x, DType dtype, int64_t begin, int64_t end, int64_t colu
   });
 }
 
+bool is_column(const CrossEntropyRows& x, int32_t label) { return label >= 0 && label < x.columns; }
+
 void losses(const CrossEntropyRows& x, int64_t begin, int64_t end, float* loss, float* lse,
             int32_t* argmax) {
   with_type(x.dtype, [&](auto type) HWY_ATTR {
@@ -89,8 +91,10 @@ void losses(const CrossEntropyRows& x, int64_t begin, int64_t end, float* loss, 
       const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
       const Largest top = largest(logits, x.columns);
       lse[row] = top.value + std::log(sum_of_exp(logits, x.columns, top.value));
-      const T* of_label = logits + x.label[row];
-      loss[row] = lse[row] - hn::GetLane(load_first(of_label, 1));
+      loss[row] = lse[row];
+      if (is_column(x, x.label[row])) {
+        loss[row] -= hn::GetLane(load_first(logits + x.label[row], 1));
+      }
       argmax[row] = top.index;
     }
   });
@@ -104,12 +108,13 @@ void slopes(const CrossEntropyRows& x, int64_t begin, int64_t end, const float* 
       const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
       T* to = static_cast<T*>(dlogits) + row * x.columns;
       const V factor = hn::Set(kF, dloss[row]), shift = hn::Set(kF, lse[row]);
-      const V of_label = load_first(logits + x.label[row], 1);
+      const bool labelled = is_column(x, x.label[row]);
+      const V of_label = labelled ? load_first(logits + x.label[row], 1) : shift;
       const V slope = hn::Mul(hn::Sub(exp(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
       each_vector(x.columns, [&](int64_t i, int64_t n) HWY_ATTR {
         store(hn::Mul(exp(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
       });
-      store_first(slope, to + x.label[row], 1);
+      if (labelled) store_first(slope, to + x.label[row], 1);
     }
   });
 }

@@ -10,8 +10,9 @@ namespace bertrain {
 // y [rows, columns] = e^x / Σ e^x of each row, f32 or bf16; y may be x.
 void softmax_rows(const void* x, DType dtype, int64_t rows, int64_t columns, void* y);
 
-// For logits [rows, columns] (f32 or bf16) and label [rows] in 0 … columns − 1, all f32: lse = log Σ e^logit,
+// For logits [rows, columns] (f32 or bf16) and label [rows], all f32: lse = log Σ e^logit,
 // loss = lse − logit of the label, argmax = the first of the largest. A NaN among the logits makes loss and lse NaN.
+// A label outside 0 … columns − 1 names no column: its logit counts as 0.
 struct CrossEntropyRows {
   const void* logits = nullptr;
   DType dtype = DType::f32;

@@ -56,6 +56,9 @@ TEST(CrossEntropy, TakesTheFirstMaximumAndShowsNaN) {
     int32_t argmax = 0;
     cross_entropy({x.data(), DType::f32, 1, 100, label}, &loss, &lse, &argmax);
     EXPECT_EQ(argmax, 37);
+    const int32_t none[] = {-1};
+    cross_entropy({x.data(), DType::f32, 1, 100, none}, &loss, &lse, &argmax);
+    EXPECT_EQ(loss, lse);
     x[99] = NAN;
     cross_entropy({x.data(), DType::f32, 1, 100, label}, &loss, &lse, &argmax);
     EXPECT_TRUE(std::isnan(loss));
