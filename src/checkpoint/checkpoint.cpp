@@ -35,22 +35,27 @@ std::optional<std::string> foreign(std::string_view start) {
   return std::nullopt;
 }
 
-std::unique_ptr<CheckpointReader> open_state(const std::string& uri) {
-  return open_tf_bundle(read_tf_state(uri).back());
+// Where a checkpoint is: a safetensors file, or a TF prefix.
+struct Found {
+  CheckpointFormat format;
+  std::string name;
+};
+
+Found in_state(const std::string& uri) {
+  return {CheckpointFormat::tf_bundle, read_tf_state(uri).back()};
 }
 
-std::unique_ptr<CheckpointReader> open_file(const std::string& uri, uint64_t size) {
+std::optional<Found> find_file(const std::string& uri, uint64_t size) {
   std::string prefix = bundle_prefix(uri);
-  if (prefix != uri) return open_tf_bundle(prefix);
+  if (prefix != uri) return Found{CheckpointFormat::tf_bundle, prefix};
   std::string start = read_piece(uri, 0, std::min<uint64_t>(size, 32));
-  if (looks_like_safetensors(start, size)) return open_safetensors(uri);
-  if (start.starts_with("model_checkpoint_path")) return open_state(uri);
-  if (uri.ends_with(".safetensors")) return open_safetensors(uri);  // says what is wrong with it
+  // A damaged file of that name is left to the reader, which says what is wrong with it.
+  if (looks_like_safetensors(start, size) || uri.ends_with(".safetensors")) {
+    return Found{CheckpointFormat::safetensors, uri};
+  }
+  if (start.starts_with("model_checkpoint_path")) return in_state(uri);
   if (std::optional<std::string> what = foreign(start)) throw error("{}: {}", uri, *what);
-  throw error(
-      "{}: not a checkpoint; a safetensors file or a TensorFlow checkpoint (its prefix, .index or "
-      ".data file) is expected",
-      uri);
+  return std::nullopt;
 }
 
 // Names directly in a directory, not below it: a home directory must not be searched to its leaves.
@@ -88,38 +93,60 @@ std::optional<std::string> single_prefix(const std::string& directory) {
   return prefixes[0];
 }
 
-std::unique_ptr<CheckpointReader> open_directory(const std::string& directory) {
+std::optional<Found> find_in_directory(const std::string& directory) {
   std::string model = join_path(directory, kModelFile);
-  if (is_there(model)) return open_safetensors(model);
+  if (is_there(model)) return Found{CheckpointFormat::safetensors, model};
   std::string state = join_path(directory, kStateFile);
-  if (is_there(state)) return open_state(state);
-  if (auto prefix = single_prefix(directory)) return open_tf_bundle(*prefix);
+  if (is_there(state)) return in_state(state);
+  if (auto prefix = single_prefix(directory)) return Found{CheckpointFormat::tf_bundle, *prefix};
   for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json", "tf_model.h5"}) {
     if (is_there(join_path(directory, other))) {
       throw error("{}: holds {}, which is not read; save the model as one {}", directory, other,
                   kModelFile);
     }
   }
-  return nullptr;
+  return std::nullopt;
+}
+
+std::string without_slashes(std::string_view uri) {
+  while (uri.size() > 1 && uri.ends_with('/') && !uri.ends_with("://")) uri.remove_suffix(1);
+  return std::string(uri);
+}
+
+std::optional<Found> find(const std::string& name) {
+  if (std::optional<uint64_t> size = storage_for(name).size(name)) return find_file(name, *size);
+  std::string prefix = bundle_prefix(name);
+  // Either half of a bundle will do here: the bundle's reader names the one that is missing.
+  if (is_there(prefix + ".index") || !storage_for(name).list(prefix + ".data-").empty()) {
+    return Found{CheckpointFormat::tf_bundle, prefix};
+  }
+  return find_in_directory(name);
 }
 
 }  // namespace
 
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri) {
-  std::string name(uri);
-  while (name.size() > 1 && name.ends_with('/') && !name.ends_with("://")) name.pop_back();
+  std::string name = without_slashes(uri);
   if (name.empty()) throw error("a checkpoint is expected, and an empty name was given");
-  if (std::optional<uint64_t> size = storage_for(name).size(name)) return open_file(name, *size);
-  std::string prefix = bundle_prefix(name);
-  // Either half of a bundle will do here: the bundle's reader names the one that is missing.
-  if (is_there(prefix + ".index") || !storage_for(name).list(prefix + ".data-").empty()) {
-    return open_tf_bundle(prefix);
+  if (std::optional<Found> found = find(name)) {
+    if (found->format == CheckpointFormat::tf_bundle) return open_tf_bundle(found->name);
+    return open_safetensors(found->name);
   }
-  if (auto reader = open_directory(name)) return reader;
+  if (is_there(name)) {
+    throw error(
+        "{}: not a checkpoint; a safetensors file or a TensorFlow checkpoint (its prefix, .index "
+        "or .data file) is expected",
+        name);
+  }
   throw error(
       "{}: no checkpoint is there: looked for a file of this name, for {}.index, and for {} or "
       "{} in a directory",
-      name, prefix, kModelFile, kStateFile);
+      name, name, kModelFile, kStateFile);
+}
+
+bool is_checkpoint(std::string_view uri) {
+  std::string name = without_slashes(uri);
+  return !name.empty() && find(name).has_value();
 }
 
 std::unique_ptr<CheckpointWriter> create_checkpoint(std::string_view uri, CheckpointFormat format,

@@ -85,6 +85,10 @@ TEST_F(CheckpointNames, ForeignAndAbsentThings) {
   EXPECT_THAT(opening(at("empty")), HasSubstr("not a checkpoint"));
   write_text(at("short.safetensors"), "");
   EXPECT_THAT(opening(at("short.safetensors")), HasSubstr("truncated: expected 8 bytes, found 0"));
+  EXPECT_FALSE(is_checkpoint(at("text")));
+  EXPECT_FALSE(is_checkpoint(at("nowhere")));
+  EXPECT_TRUE(is_checkpoint(at("short.safetensors")));
+  EXPECT_TRUE(is_checkpoint(kData + "/trained/"));
   EXPECT_THAT(opening(at("nowhere")), HasSubstr("no checkpoint is there"));
   EXPECT_THAT(opening(""), HasSubstr("empty name"));
 }

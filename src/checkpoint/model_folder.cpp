@@ -1,0 +1,159 @@
+// The model folder: config.json and the weights under Hugging Face's names, the tokenizer's files.
+#include "checkpoint/model_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "checkpoint/tokenizer_files.h"
+#include "storage/storage.h"
+
+namespace bertrain {
+namespace {
+
+constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
+                           kTokenizerConfig = "tokenizer_config.json", kOurs = "bertrain.json",
+                           kWeights = "model.safetensors";
+constexpr uint64_t kMaxJson = 1 << 20;  // real ones have some kilobytes
+
+bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
+
+Json read_json(const std::string& uri) {
+  if (storage_for(uri).size(uri).value_or(0) > kMaxJson) throw error("{}: too large", uri);
+  Json json = Json::parse(read_text(uri), nullptr, false);
+  if (!json.is_object()) throw error("{}: a JSON object is expected", uri);
+  return json;
+}
+
+void write_json(const std::string& uri, const Json& json) { write_text(uri, json.dump(2) + "\n"); }
+
+Json config_of(const ModelFolder& folder) {
+  Json config = {{"architectures", {folder.architecture}}, {"model_type", "bert"}};
+  config.update(folder.config);
+  if (folder.classifier_dropout) config["classifier_dropout"] = *folder.classifier_dropout;
+  if (!folder.problem_type.empty()) config["problem_type"] = folder.problem_type;
+  if (!folder.labels.empty()) {
+    Json names = Json::object(), numbers = Json::object();
+    for (size_t i = 0; i < folder.labels.size(); ++i) {
+      names[std::to_string(i)] = folder.labels[i];
+      numbers[folder.labels[i]] = i;
+    }
+    config["id2label"] = names;
+    config["label2id"] = numbers;
+  }
+  return config;
+}
+
+// Takes a key out of the config; null when it is not there.
+Json take(Json& config, const char* key) {
+  Json value = config.value(key, Json());
+  config.erase(key);
+  return value;
+}
+
+std::vector<std::string> labels_of(const Json& names, const std::string& uri) {
+  if (names.is_null()) return {};
+  std::vector<std::optional<std::string>> labels(names.size());
+  for (const auto& [key, name] : names.items()) {
+    size_t number = labels.size();
+    std::from_chars(key.data(), key.data() + key.size(), number);
+    if (!names.is_object() || number >= labels.size() || labels[number] || !name.is_string()) {
+      throw error("{}: id2label must name the classes 0 … {}, each once", uri, labels.size() - 1);
+    }
+    labels[number] = name.get<std::string>();
+  }
+  std::vector<std::string> all;
+  for (auto& label : labels) all.push_back(std::move(*label));
+  return all;
+}
+
+void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
+  if (!is_there(uri)) return;
+  Json config = read_json(uri);
+  auto read = [&](const char* key, auto& into, bool fits) {
+    if (!fits) throw error("{}: \"{}\" has a value of another kind than expected", uri, key);
+    into = config[key].get<std::decay_t<decltype(into)>>();
+  };
+  if (config.contains("do_lower_case")) {
+    read("do_lower_case", folder.do_lower_case, config["do_lower_case"].is_boolean());
+  }
+  if (config.contains("strip_accents") && !config["strip_accents"].is_null()) {
+    bool strips = false;
+    read("strip_accents", strips, config["strip_accents"].is_boolean());
+    folder.strip_accents = strips;
+  }
+  if (config.contains("max_input_chars_per_word")) {
+    read("max_input_chars_per_word", folder.max_chars_per_word,
+         config["max_input_chars_per_word"].is_number_integer());
+  }
+  // transformers writes 1e30 for "no limit": the number of positions is one then.
+  if (config.contains("model_max_length") && config["model_max_length"].is_number_unsigned() &&
+      config["model_max_length"].get<uint64_t>() < (uint64_t{1} << 40)) {
+    folder.max_length = config["model_max_length"].get<int64_t>();
+  }
+}
+
+}  // namespace
+
+void write_model_folder(std::string_view directory, const ModelFolder& folder,
+                        const Named<Array>& weights, const Rename& rename,
+                        const Transposes& transposes) {
+  auto at = [&](std::string_view name) { return join_path(directory, name); };
+  Named<ArrayType> types;
+  Named<std::string> ours;  // by the new name
+  for (const auto& [name, array] : weights) {
+    std::string renamed = rename(name);
+    if (renamed.empty()) throw error("{}: no name is known for parameter '{}'", directory, name);
+    types[renamed] = array.type;
+    if (transposes(name)) std::reverse(types[renamed].shape.begin(), types[renamed].shape.end());
+    check(ours.emplace(renamed, name).second, "two parameters with one name in Hugging Face's");
+  }
+  write_json(at(kConfig), config_of(folder));
+  write_text(at(kVocabulary), vocabulary_text(folder.vocabulary));
+  for (const auto& [name, json] : tokenizer_files(folder)) write_json(at(name), json);
+  write_json(at(kOurs), folder.bertrain);
+  // Last, so that a folder with weights has all the rest.
+  auto writer = create_checkpoint(at(kWeights), CheckpointFormat::safetensors, types);
+  for (const auto& [renamed, name] : ours) {
+    const Array& array = weights.find(name)->second;
+    writer->write(renamed, transposes(name) ? transposed(array) : array);
+  }
+  writer->commit();
+}
+
+ModelFolder read_model_folder(std::string_view directory) {
+  std::string config = join_path(directory, kConfig);
+  if (!is_there(config)) {
+    throw error("{}: not a model folder: there is no {} in it", directory, kConfig);
+  }
+  ModelFolder folder;
+  folder.config = read_json(config);
+  Json architectures = take(folder.config, "architectures");
+  if (architectures.is_array() && !architectures.empty() && architectures[0].is_string()) {
+    folder.architecture = architectures[0].get<std::string>();
+  }
+  folder.labels = labels_of(take(folder.config, "id2label"), config);
+  folder.config.erase("label2id");
+  if (Json type = take(folder.config, "problem_type"); type.is_string()) {
+    folder.problem_type = type.get<std::string>();
+  }
+  if (Json rate = take(folder.config, "classifier_dropout"); rate.is_number()) {
+    folder.classifier_dropout = rate.get<double>();
+  }
+  if (auto positions = folder.config.find("max_position_embeddings");
+      positions != folder.config.end() && positions->is_number_unsigned()) {
+    folder.max_length = positions->get<int64_t>();
+  }
+  read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
+  std::string vocabulary = join_path(directory, kVocabulary);
+  if (is_there(vocabulary)) folder.vocabulary = read_vocabulary_lines(vocabulary);
+  std::string ours = join_path(directory, kOurs);
+  folder.bertrain = is_there(ours) ? read_json(ours) : Json();
+  return folder;
+}
+
+bool is_model_folder(std::string_view directory) { return is_there(join_path(directory, kConfig)); }
+
+}  // namespace bertrain
