@@ -12,7 +12,8 @@ namespace bertrain {
 // What is shown of a step; absent values are left out.
 struct Progress {
   int64_t step = 0;
-  std::optional<double> loss, learning_rate, examples_per_second, tokens_per_second;
+  std::optional<double> loss = {}, learning_rate = {}, examples_per_second = {},
+                        tokens_per_second = {};
 };
 
 class Console {
