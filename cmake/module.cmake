@@ -93,3 +93,13 @@ function(bertrain_tests folder)
     set_tests_properties(run.${base} PROPERTIES TIMEOUT 600 ENVIRONMENT "OMP_NUM_THREADS=2")
   endforeach()
 endfunction()
+
+# bertrain_bench(NAME [DEPS folder...]): bench/NAME_bench.cpp, built by the target `bench` alone.
+add_custom_target(bench)
+function(bertrain_bench name)
+  cmake_parse_arguments(B "" "" "DEPS" ${ARGN})
+  string(REPLACE "/" "_" deps "${B_DEPS}")
+  add_executable(${name}_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/${name}_bench.cpp)
+  target_link_libraries(${name}_bench PRIVATE ${deps})
+  add_dependencies(bench ${name}_bench)
+endfunction()

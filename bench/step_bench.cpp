@@ -1,0 +1,116 @@
+// Times whole pre-training steps (forward, backward, norm, AdamW) of BERT shapes, as a share of what the multipliers give
+// at that moment; prints the seconds by op and the peak memory. Usage: step_bench [base|mini|tiny [SEQUENCES [TOKENS]]]
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/cpu/kernels/peak.h"
+#include "base/rng.h"
+#include "data/packer.h"
+#include "optim/adamw.h"
+#include "task/pretraining.h"
+#include "train/step.h"
+
+namespace bertrain {
+namespace {
+
+struct Shape3 {
+  std::string_view name;
+  int64_t layers, hidden, sequences;
+};
+constexpr Shape3 kShapes[] = {{"base", 12, 768, 16}, {"mini", 4, 256, 32}, {"tiny", 2, 128, 32}};
+
+// Random sequences without padding, 15 % of the tokens masked.
+Example random_example(uint32_t number, int64_t tokens, int64_t vocabulary) {
+  std::vector<int64_t> ids, segments, positions, labels;
+  for (int64_t i = 0; i < tokens; ++i) {
+    ids.push_back(static_cast<int64_t>(
+        below({number, 7}, static_cast<uint64_t>(i), static_cast<uint64_t>(vocabulary))));
+    segments.push_back(i >= tokens / 2);
+    if (i % 7 == 3) positions.push_back(i), labels.push_back(ids.back());
+  }
+  std::vector<float> weights(positions.size(), 1.0f);
+  return {{"input_ids", ids},
+          {"segment_ids", segments},
+          {"target_positions", positions},
+          {"masked_lm_ids", labels},
+          {"masked_lm_weights", weights},
+          {"next_sentence_labels", std::vector<int64_t>{number % 2}}};
+}
+
+// The products of matrices with weights and of attention, forward and backward, as the multiplications that must be made.
+double useful_flops(const BertConfig& c, int64_t sequences, int64_t tokens, int64_t targets) {
+  double h = static_cast<double>(c.hidden_size), t = static_cast<double>(sequences * tokens),
+         s = static_cast<double>(tokens);
+  double layer = 72 * h * h * t + 12 * h * s * t;
+  double head = 6 * (h * h + h * static_cast<double>(c.vocab_size)) * static_cast<double>(targets);
+  return static_cast<double>(c.num_hidden_layers) * layer + head;
+}
+
+void run(const Shape3& shape, int64_t sequences, int64_t tokens) {
+  BertConfig config;
+  config.vocab_size = 30522;
+  config.hidden_size = shape.hidden;
+  config.num_hidden_layers = shape.layers;
+  config.num_attention_heads = shape.hidden / 64;
+  config.intermediate_size = 4 * shape.hidden;
+  config.type_vocab_size = 2;
+
+  std::vector<Example> examples;
+  for (int64_t i = 0; i < sequences; ++i)
+    examples.push_back(random_example(static_cast<uint32_t>(i), tokens, config.vocab_size));
+  int64_t targets =
+      static_cast<int64_t>(std::get<std::vector<int64_t>>(examples[0]["target_positions"]).size()) *
+      sequences;
+  PretrainingOptions options;
+  options.max_seq_length = tokens, options.max_predictions_per_seq = tokens;
+  auto task = make_pretraining(options, config);
+  PackOptions packing;
+  packing.capacities = {{1, sequences * tokens, sequences, targets}};
+  std::vector<Batch> batch = pack(examples, task->schema(), packing, 0);
+
+  auto backend = make_cpu_backend({});
+  auto optimizer = std::shared_ptr<const Optimizer>(make_adamw({}));
+  State state(*backend, parameters_of(*task), optimizer.get());
+  state.initialise(1);
+  StepOptions step;
+  step.optimizer = optimizer;
+  step.schedule = {1e-4, 0, 1000, 10};
+  StepRunner runner(*task, state, step);
+  double flops = useful_flops(config, sequences, tokens, targets);
+  double best = 0, seconds = 0;
+  StepResult result;
+  for (uint64_t i = 0; i < 8; ++i) {
+    double before = fma_burst(0.005), start = thread_seconds();
+    result = runner.run(i, batch);
+    double spent = thread_seconds() - start, after = fma_burst(0.005);
+    bool steady = i > 0 && std::min(before, after) >= 0.93 * std::max(before, after);
+    fmt::print("step {}: {:.3f} s, {:.1f} % of the burst{}\n", i, spent,
+               100 * flops / spent / std::max(before, after), steady ? "" : " (thrown away)");
+    if (!steady || flops / spent / std::max(before, after) < best) continue;
+    best = flops / spent / std::max(before, after), seconds = spent;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  fmt::print(
+      "{}: {} x {} tokens, {:.1f} GFLOP a step, best {:.3f} s = {:.1f} % of peak, {:.2f} "
+      "sequences/s, loss {:.4f}, peak memory {} MiB\n",
+      shape.name, sequences, tokens, flops / 1e9, seconds, 100 * best,
+      static_cast<double>(sequences) / seconds, result.loss, usage.ru_maxrss / 1024);
+}
+
+}  // namespace
+}  // namespace bertrain
+
+int main(int argc, char** argv) {
+  std::string_view name = argc > 1 ? argv[1] : "base";
+  for (const auto& shape : bertrain::kShapes) {
+    if (shape.name != name) continue;
+    bertrain::run(shape, argc > 2 ? std::stoll(argv[2]) : shape.sequences,
+                  argc > 3 ? std::stoll(argv[3]) : 128);
+  }
+}
