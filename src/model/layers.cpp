@@ -15,7 +15,7 @@ Tensor master_param(const Scope& scope, std::string_view name, Shape shape, Init
 Tensor dense(const Scope& scope, Tensor x, int64_t width, double stddev) {
   auto guard = scope.enter();
   Tensor kernel = scope.param("kernel", {x.extent(-1), width}, {Init::truncated_normal, stddev});
-  Tensor bias = scope.param("bias", {width}, {Init::zeros});
+  Tensor bias = master_param(scope, "bias", {width}, {Init::zeros});
   return linear(x, kernel, bias);
 }
 
