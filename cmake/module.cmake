@@ -73,14 +73,14 @@ function(bertrain_program target main)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endfunction()
 
-# bertrain_tests(FOLDER): each FOLDER/NAME/*.cpp is one test program that may use every module (parity
-# the backends only, so that it builds without the rest); FOLDER/run is a set of shell scripts, each one test, called with the program's path.
+# bertrain_tests(FOLDER): each FOLDER/NAME/*.cpp is one test program (parity uses the backends only, golden
+# also training, so that they build without the rest); FOLDER/run is a set of shell scripts, each one test, called with the program's path.
 function(bertrain_tests folder)
   foreach(name parity golden)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${name}/*.cpp)
-    set(uses cli)
-    if(name STREQUAL parity)
-      set(uses backend_cpu backend_reference)
+    set(uses backend_cpu backend_reference)
+    if(name STREQUAL golden)
+      list(APPEND uses train)
     endif()
     if(sources)
       bertrain_test_program(${name} "${uses}" ${sources})
