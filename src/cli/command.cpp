@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/prepare_command.h"
 #include "cli/tokenize_command.h"
+#include "cli/vocab_command.h"
 #include "text/unicode.h"
 
 namespace bertrain {
@@ -25,6 +26,7 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
+    &kVocabCommand,
     &kTokenizeCommand,
     &kPrepareCommand,
     &kInspectCommand,

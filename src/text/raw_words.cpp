@@ -15,4 +15,8 @@ size_t raw_word_bytes(std::string_view text) {
   return at;
 }
 
+bool has_capital_sigma(std::string_view raw) {
+  return raw.find("\u03A3") != std::string_view::npos;
+}
+
 }  // namespace bertrain

@@ -14,6 +14,9 @@ namespace bertrain {
 // 0 before a blank.
 size_t raw_word_bytes(std::string_view text);
 
+// Only then does what stands in front of a raw word count when it is lowered.
+bool has_capital_sigma(std::string_view raw);
+
 // What the scan needs to know of a byte. `other` begins everything that is not plain: controls and
 // non-ASCII.
 enum ByteKind : uint8_t { blank, letter, symbol, other };

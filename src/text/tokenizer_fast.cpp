@@ -81,10 +81,6 @@ ThreadMemory& thread_memory() {
   return memory;
 }
 
-bool has_capital_sigma(std::string_view raw) {
-  return raw.find("\u03A3") != std::string_view::npos;
-}
-
 // Ids on their way to the caller's vector: a cached word's eight are copied whole, and only its own
 // counted.
 class Output {

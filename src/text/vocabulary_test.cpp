@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/storage.h"
+#include "text/tokenizer.h"
 
 namespace bertrain {
 namespace {
@@ -89,6 +92,32 @@ TEST(Vocabulary, RefusesWhatIsNone) {
   EXPECT_THAT(message([] { Vocabulary::parse("a\n", "v.txt").id("b"); }),
               HasSubstr("v.txt: no piece 'b'"));
   EXPECT_EQ(Vocabulary::parse("a\n", "v.txt").find("b"), -1);
+}
+
+// Whatever the bytes, reading ends in a vocabulary or an Error, and tokenizing with it never fails.
+TEST(Vocabulary, SurvivesAnyBytes) {
+  std::mt19937 rng(1);
+  for (int i = 0; i < 500; ++i) {
+    std::string bytes(kToy);
+    for (size_t n = rng() % 12; n > 0; --n) {
+      size_t at = rng() % bytes.size();
+      static constexpr std::string_view kNasty("\0\n\r#\xEF\xBB\xBF\xE3\x80\x80\xFF[a", 12);
+      char byte = kNasty[rng() % kNasty.size()];
+      if (rng() % 2) {
+        bytes[at] = byte;
+      } else {
+        bytes.insert(at, 1, byte);
+      }
+    }
+    try {
+      Vocabulary v = Vocabulary::parse(bytes, "fuzz");
+      v.require({kUnknown});
+      size_t size = v.size();
+      Tokenizer tokenizer(std::move(v));
+      for (int32_t id : tokenizer.ids(bytes)) ASSERT_LT(static_cast<size_t>(id), size);
+    } catch (const Error&) {
+    }
+  }
 }
 
 }  // namespace
