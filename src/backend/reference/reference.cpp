@@ -114,24 +114,48 @@ class ReferenceProgram : public Program {
     return value;
   }
 
-  // Counts as if each value had its own memory from its node to its last reader.
+  // Each value takes memory from its node to its last reader; those of reshape and barrier are their
+  // inputs under another name.
   void count_facts() {
-    uint64_t live = 0;
-    auto size = [](const Node& node) {
-      uint64_t bytes = 0;
-      bool shares = node.op == &kReshape || node.op == &kBarrier || node.op == &kInput ||
-                    node.op == &kConstant;
-      for (const ArrayType& type : node.outputs) bytes += shares ? 0 : bytes_of(type);
-      return bytes;
+    struct Buffer {
+      uint64_t bytes;
+      size_t last;
+    };
+    std::vector<Buffer> buffers;
+    std::vector<std::vector<size_t>> buffer_of(graph_.nodes().size()), ends(graph_.nodes().size());
+    auto find = [&](Tensor t) {
+      return buffer_of[static_cast<size_t>(t.node()->id)][static_cast<size_t>(t.output())];
     };
     for (const Node* node : graph_.nodes()) {
+      size_t id = static_cast<size_t>(node->id);
+      bool given = node->op == &kInput || node->op == &kConstant;
+      bool renames = node->op == &kReshape || node->op == &kBarrier;
+      for (size_t i = 0; i < node->outputs.size(); ++i) {
+        if (!renames) buffers.push_back({given ? 0 : bytes_of(node->outputs[i]), id});
+        buffer_of[id].push_back(renames ? find(node->inputs[i]) : buffers.size() - 1);
+        buffers[buffer_of[id].back()].last = id;
+      }
+      for (Tensor t : node->inputs) {
+        if (t) buffers[find(t)].last = id;
+      }
       if (node->op == &kInput) facts_.arguments += bytes_of(node->outputs[0]);
-      live += size(*node);
-      facts_.temporary = std::max(facts_.temporary, live);
-      for (size_t dead : dies_[static_cast<size_t>(node->id)]) live -= size(*graph_.nodes()[dead]);
-      if (node->op == &kInput || node->op == &kConstant) continue;
+      if (given || renames) continue;
       facts_.flops += flops_of(*node);
-      facts_.bytes += static_cast<double>(size(*node));
+      for (const ArrayType& type : node->outputs)
+        facts_.bytes += static_cast<double>(bytes_of(type));
+    }
+    for (const Output& o : graph_.outputs()) buffers[find(o.value)].last = graph_.nodes().size();
+    for (const Buffer& b : buffers) {
+      if (b.last < ends.size()) ends[b.last].push_back(b.bytes);
+    }
+    uint64_t live = 0;
+    for (const Node* node : graph_.nodes()) {
+      size_t id = static_cast<size_t>(node->id);
+      if (node->op != &kReshape && node->op != &kBarrier) {
+        for (size_t b : buffer_of[id]) live += buffers[b].bytes;
+      }
+      facts_.temporary = std::max(facts_.temporary, live);
+      for (uint64_t bytes : ends[id]) live -= bytes;
     }
     facts_.peak = facts_.arguments + facts_.temporary;
   }
