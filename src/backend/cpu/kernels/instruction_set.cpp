@@ -7,7 +7,7 @@
 namespace bertrain {
 namespace {
 
-std::vector<int64_t> usable_targets() {
+std::vector<int64_t> detect_targets() {
   std::vector<int64_t> targets;
   for (int bit = 0; bit < 63; ++bit) {
     const int64_t target = int64_t{1} << bit;
@@ -16,6 +16,11 @@ std::vector<int64_t> usable_targets() {
       targets.push_back(target);
     }
   }
+  return targets;
+}
+
+const std::vector<int64_t>& usable_targets() {
+  static const std::vector<int64_t> targets = detect_targets();  // asking a virtual CPU is slow
   return targets;
 }
 
