@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/fuse.h"
 #include "backend/cpu/program.h"
 #include "base/error.h"
 #include "base/machine.h"
@@ -13,7 +14,10 @@ class CpuBackend : public Backend {
  public:
   explicit CpuBackend(const BackendOptions& options)
       : threads_(options.threads > 0 ? options.threads : usable_threads()),
-        between_calls_(options.between_calls) {}
+        communicator_(options.communicator),
+        between_calls_(options.between_calls) {
+    if (communicator_ != nullptr && communicator_->size() == 1) communicator_ = nullptr;
+  }
 
   int replicas() const override { return 1; }
   int64_t row_slots(int64_t) const override { return 0; }  // one long row of whole examples
@@ -21,8 +25,8 @@ class CpuBackend : public Backend {
 
   std::unique_ptr<Program> compile(const Graph& graph) override {
     return std::make_unique<CpuProgram>(
-        expand(graph, [this](const Node& node) { return takes(node); }),
-        RunContext{threads_, between_calls_, arena_});
+        fuse(expand(graph, [this](const Node& node) { return takes(node); })),
+        RunContext{threads_, communicator_, between_calls_, arena_});
   }
 
   std::shared_ptr<DeviceArray> put(const Array& value, Placement) override {
@@ -40,6 +44,7 @@ class CpuBackend : public Backend {
 
  private:
   int threads_;
+  Communicator* communicator_;
   std::function<void()> between_calls_;
   std::shared_ptr<HugeBuffer> arena_ = std::make_shared<HugeBuffer>();
 };

@@ -1,4 +1,10 @@
-// Matrix products: linear layers and plain matmul, by the packed-panel GEMM.
+// Matrix products by the packed-panel GEMM, with the bias and the sum that joined them.
+#include <omp.h>
+
+#include <cstring>
+
+#include "backend/cpu/fuse.h"
+#include "backend/cpu/kernels/elementwise.h"
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/lowering.h"
 #include "tensor/ops/op_table.h"
@@ -6,64 +12,90 @@
 namespace bertrain {
 namespace {
 
-bool float_inputs(const Node& node) {
-  DType type = node.inputs[0].dtype();
-  return type == DType::f32 || type == DType::bf16;
-}
+bool is_float(DType type) { return type == DType::f32 || type == DType::bf16; }
 
-// [..., M, K] · [..., K, N], one GEMM for each of the leading axes' elements.
-Call prepare_matmul(const Binding& b) {
-  bool ta = b.node.integer("transpose_a") != 0, tb = b.node.integer("transpose_b") != 0;
-  const Shape &x = b.in(0).shape, &w = b.in(1).shape, &y = b.out(0).shape;
-  size_t r = y.size();
-  Gemm g;
-  g.m = y[r - 2], g.n = y[r - 1], g.k = x[ta ? r - 2 : r - 1];
-  g.a = {nullptr, x[r - 1], ta, b.in(0).dtype};
-  g.b = {nullptr, w[r - 1], tb, b.in(1).dtype};
-  g.c_stride = g.n, g.c_dtype = b.out(0).dtype, g.compute = b.in(0).dtype;
+// A batch of equal products, one for each element of the leading axes.
+struct Batch {
+  Gemm first;
   int64_t count = 1;
-  for (size_t i = 0; i + 2 < r; ++i) count *= y[i];
-  auto bytes = [](int64_t rows, int64_t columns, DType type) {
+  int64_t step_a = 0, step_b = 0, step_c = 0;  // bytes
+
+  // Many in parallel, few one after the other.
+  void run() const {
+    const auto one = [this](int64_t i, void (*multiply)(const Gemm&)) {
+      Gemm g = first;
+      g.a.data = static_cast<const std::byte*>(first.a.data) + i * step_a;
+      g.b.data = static_cast<const std::byte*>(first.b.data) + i * step_b;
+      g.c = static_cast<std::byte*>(first.c) + i * step_c;
+      multiply(g);
+    };
+    if (count < 2 * omp_get_max_threads()) {
+      for (int64_t i = 0; i < count; ++i) one(i, gemm);
+      return;
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t i = 0; i < count; ++i) one(i, gemm_here);
+  }
+};
+
+Batch batch_of(const Binding& b) {
+  const bool ta = b.node.integer("transpose_a") != 0, tb = b.node.integer("transpose_b") != 0;
+  const Shape &x = b.in(0).shape, &w = b.in(1).shape, &y = b.out(0).shape;
+  Batch batch;
+  Gemm& g = batch.first;
+  g.n = y.back(), g.k = ta ? x[x.size() - 2] : x.back();
+  g.m = y.size() < 2 ? 1 : y[y.size() - 2];
+  if (w.size() == 2 && !ta) {  // all leading axes of x are rows
+    g.m = 1;
+    for (size_t i = 0; i + 1 < y.size(); ++i) g.m *= y[i];
+  } else {
+    for (size_t i = 0; i + 2 < y.size(); ++i) batch.count *= y[i];
+  }
+  g.a = {nullptr, x.back(), ta, b.in(0).dtype};
+  g.b = {nullptr, w.back(), tb, b.in(1).dtype};
+  g.c_stride = g.n, g.c_dtype = b.out(0).dtype;
+  g.compute = static_cast<DType>(b.node.integer("compute"));
+  g.accumulate = b.has(3);
+  const auto bytes = [](int64_t rows, int64_t columns, DType type) {
     return rows * columns * static_cast<int64_t>(size_of(type));
   };
-  int64_t step_a = bytes(g.m, g.k, g.a.dtype), step_b = bytes(g.k, g.n, g.b.dtype),
-          step_c = bytes(g.m, g.n, g.c_dtype);
-  return [=, in = b.inputs, out = b.outputs[0]](const Addresses& at) {
-    for (int64_t i = 0; i < count; ++i) {
-      Gemm one = g;
-      one.a.data = at.get<std::byte>(in[0]) + i * step_a;
-      one.b.data = at.get<std::byte>(in[1]) + i * step_b;
-      one.c = at.get<std::byte>(out) + i * step_c;
-      gemm(one);
+  batch.step_a = bytes(g.m, g.k, g.a.dtype), batch.step_b = bytes(g.k, g.n, g.b.dtype);
+  batch.step_c = bytes(g.m, g.n, g.c_dtype);
+  return batch;
+}
+
+Call prepare_product(const Binding& b) {
+  const DType bias_dtype = b.has(2) ? b.in(2).dtype : DType::f32;
+  return [batch = batch_of(b), bias_dtype, in = b.inputs, out = b.outputs[0]](const Addresses& at) {
+    Batch one = batch;
+    Gemm& g = one.first;
+    g.a.data = at.get<void>(in[0]), g.b.data = at.get<void>(in[1]), g.c = at.get<void>(out);
+    std::vector<float> wide;
+    g.bias = at.get<float>(in[2]);
+    if (g.bias != nullptr && bias_dtype == DType::bf16) {
+      wide.resize(static_cast<size_t>(g.n));
+      convert_here({at.get<void>(in[2]), bias_dtype}, wide.data(), DType::f32, g.n);
+      g.bias = wide.data();
     }
+    const void* start = at.get<void>(in[3]);
+    if (start != nullptr && start != g.c) {
+      std::memcpy(g.c, start, static_cast<size_t>(one.count * one.step_c));
+    }
+    one.run();
   };
 }
 
-Call prepare_linear(const Binding& b) {
-  bool transposed = b.node.integer("transpose_w") != 0;
-  Gemm g;
-  g.k = last_extent(b.in(0)), g.n = last_extent(b.out(0));
-  g.m = g.n == 0 ? 0 : elements(b.out(0).shape) / g.n;
-  g.a = {nullptr, g.k, false, b.in(0).dtype};
-  g.b = {nullptr, transposed ? g.k : g.n, transposed, b.in(1).dtype};
-  g.c_stride = g.n, g.c_dtype = b.out(0).dtype, g.compute = b.in(0).dtype;
-  return [g, in = b.inputs, out = b.outputs[0]](const Addresses& at) {
-    Gemm one = g;
-    one.a.data = at.get<std::byte>(in[0]);
-    one.b.data = at.get<std::byte>(in[1]);
-    one.c = at.get<std::byte>(out);
-    one.bias = in.size() > 2 ? at.get<float>(in[2]) : nullptr;
-    gemm(one);
-  };
+bool takes_operands(const Node& node) {
+  for (Tensor t : node.inputs) {
+    if (t && !is_float(t.dtype())) return false;
+  }
+  return true;
 }
 
-bool takes_linear(const Node& node) {
-  bool bias = node.inputs.size() > 2 && node.inputs[2];
-  return float_inputs(node) && (!bias || node.inputs[2].dtype() == DType::f32);
-}
-
-const Lowering kLowerings[] = {{&kMatmul, float_inputs, prepare_matmul},
-                               {&kLinear, takes_linear, prepare_linear}};
+// Linear and matmul stay whole until they become products.
+const Lowering kLowerings[] = {{&kLinear, takes_operands, nullptr},
+                               {&kMatmul, takes_operands, nullptr},
+                               {&kProduct, takes_operands, prepare_product, {{0, 3}}}};
 
 }  // namespace
 

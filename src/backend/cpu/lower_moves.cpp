@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/fuse.h"
 #include "backend/cpu/kernels/embedding.h"
 #include "backend/cpu/kernels/parallel.h"
 #include "backend/cpu/kernels/sums.h"
@@ -97,6 +98,19 @@ Call prepare_scatter(const Binding& b) {
   };
 }
 
+// The same into zeros.
+Call prepare_scatter_rows(const Binding& b) {
+  int64_t rows = b.out(0).shape[0], count = elements(b.in(0).shape), width = row_width(b.out(0));
+  return [=, type = b.in(1).dtype, in = b.inputs, out = b.outputs[0]](const Addresses& at) {
+    const int32_t* ids = at.get<int32_t>(in[0]);
+    demand_ids(ids, count, rows);
+    float* y = at.get<float>(out);
+    parallel_chunks(rows * width, kChunk,
+                    [&](int64_t begin, int64_t end) { std::fill(y + begin, y + end, 0.0F); });
+    scatter_add_rows(at.get<void>(in[1]), type, ids, count, width, y);
+  };
+}
+
 // The axes that vanish are the first ones (sums down columns), or the last ones (sums along rows).
 struct Reduced {
   int64_t rows = 1, columns = 1;
@@ -133,10 +147,22 @@ Call prepare_reduce_sum(const Binding& b) {
   };
 }
 
+// The part of this process; the program adds the others'.
+Call prepare_all_reduce(const Binding& b) {
+  return [bytes = static_cast<size_t>(elements(b.out(0).shape)) * sizeof(float), in = b.inputs[0],
+          out = b.outputs[0]](const Addresses& at) {
+    const std::byte* x = at.get<std::byte>(in);
+    std::byte* y = at.get<std::byte>(out);
+    if (x != y && bytes > 0) std::memcpy(y, x, bytes);
+  };
+}
+
 const Lowering kLowerings[] = {
+    {&kAllReduceSum, all_f32, prepare_all_reduce, {{0, 0}}},
     {&kBroadcast, takes_broadcast, prepare_broadcast},
     {&kGatherRows, nullptr, prepare_gather},
     {&kScatterAddRows, takes_scatter, prepare_scatter, {{0, 0}}},
+    {&kScatterRows, nullptr, prepare_scatter_rows},
     {&kReduceSum, takes_reduce, prepare_reduce_sum},
 };
 

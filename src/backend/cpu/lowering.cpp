@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "backend/cpu/fuse.h"
 #include "backend/reference/evaluate.h"
 #include "tensor/ops/op_table.h"
 
@@ -52,12 +53,9 @@ Call prepare_cold(const Binding& b) {
 
 double flops_of(const Node& node) {
   double outputs = static_cast<double>(elements(node.outputs[0].shape));
-  if (node.op == &kMatmul) {
-    bool transposed = node.integer("transpose_a") != 0;
-    return 2 * outputs * static_cast<double>(node.inputs[0].extent(transposed ? -2 : -1));
-  }
-  if (node.op == &kLinear) return 2 * outputs * static_cast<double>(node.inputs[0].extent(-1));
-  return outputs;
+  if (node.op != &kProduct) return outputs;
+  bool transposed = node.integer("transpose_a") != 0;
+  return 2 * outputs * static_cast<double>(node.inputs[0].extent(transposed ? -2 : -1));
 }
 
 }  // namespace bertrain

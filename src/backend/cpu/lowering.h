@@ -39,7 +39,7 @@ using Call = std::function<void(const Addresses&)>;
 struct Lowering {
   const Op* op;
   bool (*takes)(const Node&);  // whether the kernel covers this node (dtypes, axes); null: always
-  Call (*prepare)(const Binding&);
+  Call (*prepare)(const Binding&);  // null: fuse() puts another node in its place
   std::vector<std::pair<int, int>> in_place =
       {};  // {output, input}: the output may take the input's memory
 };

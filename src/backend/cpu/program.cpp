@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "backend/cpu/kernels/denormals.h"
 #include "backend/cpu/memory_plan.h"
 #include "base/error.h"
+#include "tensor/ops/op_table.h"
 
 namespace bertrain {
 
@@ -96,12 +98,24 @@ void CpuProgram::prepare_calls(const ValueLayout& layout) {
     if (!overwritten) first_overwrite_ = steps_.size() + 1;
     const Lowering* lowering = find_lowering(*node);
     steps_.push_back({node, lowering ? lowering->prepare(binding) : prepare_cold(binding)});
+    if (node->op == &kAllReduceSum && context_.communicator != nullptr) exchange(binding);
     facts_.flops += flops_of(*node);
     for (const ArrayType& type : node->outputs) {
       facts_.bytes +=
           static_cast<double>(elements(type.shape)) * static_cast<double>(size_of(type.dtype));
     }
   }
+}
+
+// Adds what the other processes have to the result of the step before.
+void CpuProgram::exchange(const Binding& binding) {
+  Communicator* communicator = context_.communicator;
+  const auto count = static_cast<size_t>(elements(binding.out(0).shape));
+  const int value = binding.outputs[0];
+  check(binding.out(0).dtype == DType::f32, "sums over processes are f32");
+  steps_.push_back({&binding.node, [=](const Addresses& at) {
+                      communicator->start_sum({at.get<float>(value), count})->wait();
+                    }});
 }
 
 std::vector<CpuArray*> CpuProgram::bind(const DeviceArrays& inputs) const {
@@ -123,6 +137,7 @@ std::vector<CpuArray*> CpuProgram::bind(const DeviceArrays& inputs) const {
 
 DeviceArrays CpuProgram::run(DeviceArrays inputs, Named<double>* seconds) {
   omp_set_num_threads(context_.threads);
+  flush_denormals();
   std::vector<CpuArray*> given = bind(inputs);
   if (context_.arena->size() < arena_bytes_) context_.arena->reserve(arena_bytes_);
   std::vector<std::shared_ptr<CpuArray>> fresh(made_.size());

@@ -15,6 +15,7 @@ namespace bertrain {
 
 struct RunContext {
   int threads = 1;
+  Communicator* communicator = nullptr;  // null: one process
   std::function<void()>
       between_calls;                  // may throw while nothing given was overwritten; may be empty
   std::shared_ptr<HugeBuffer> arena;  // one for a backend, as large as its largest program needs
@@ -48,6 +49,7 @@ class CpuProgram : public Program {
 
   void prepare_calls(const ValueLayout& layout);
   void place_roots(const ValueLayout& layout);
+  void exchange(const Binding& binding);
   DeviceArrays run(DeviceArrays inputs, Named<double>* seconds);
   std::vector<CpuArray*> bind(const DeviceArrays& inputs) const;
 
