@@ -77,6 +77,7 @@ TEST(ModelFolder, HoldsTheTokenizer) {
   Json config = json_at("mem://model/tokenizer_config.json");
   EXPECT_EQ(config["do_lower_case"], false);
   EXPECT_EQ(config["model_max_length"], 64);
+  EXPECT_EQ(config["model_input_names"].size(), 3u);
   EXPECT_EQ(json_at("mem://model/special_tokens_map.json")["mask_token"], "[MASK]");
 }
 

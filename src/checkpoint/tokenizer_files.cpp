@@ -90,11 +90,14 @@ std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& fol
   require("[UNK]");
   Json strip = folder.strip_accents ? Json(*folder.strip_accents) : Json();
   Json added = Json::array(), specials = Json::object();
-  Json config = {{"tokenizer_class", "BertTokenizer"},
+  // BertTokenizer would rebuild the tokenizer from vocab.txt, with a limit of 100 characters a word;
+  // this class takes tokenizer.json as it is, but must be told of the segments.
+  Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                 {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}},
                  {"do_lower_case", folder.do_lower_case},
                  {"strip_accents", strip},
                  {"tokenize_chinese_chars", true},
-                 {"do_basic_tokenize", true},
+                 {"clean_up_tokenization_spaces", true},
                  {"max_input_chars_per_word", folder.max_chars_per_word},
                  {"model_max_length", folder.max_length}};
   for (const Special& s : kSpecials) {

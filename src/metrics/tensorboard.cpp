@@ -44,7 +44,7 @@ EventWriter::EventWriter(std::string_view directory, int64_t first_step, uint64_
     : directory_(directory), roll_bytes_(roll_bytes) {
   open();
   if (first_step > 0) {
-    WireWriter log, event = event_of(first_step);
+    WireWriter log, event = event_of(first_step + 1);
     log.varint(kStatus, kStart);
     event.bytes(kSessionLog, log.message());
     write(event.message());

@@ -86,7 +86,7 @@ TEST(EventWriter, RestartIsMarked) {
   writer.flush();
   auto files = events_in("mem://tb/restart");
   ASSERT_EQ(files[0].size(), 2u);
-  EXPECT_EQ(files[0][1].step, 30);
+  EXPECT_EQ(files[0][1].step, 31);
   EXPECT_EQ(files[0][1].session, std::string("\x08\x01"));
 }
 
