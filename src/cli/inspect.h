@@ -31,6 +31,7 @@ struct Inspector {
 };
 
 extern const Inspector kInspectRecords;
+extern const Inspector kInspectCheckpoint;
 extern const Inspector kInspectVocabulary;
 extern const Inspector kInspectCorpus;
 

@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kStartBytes = size_t{64} << 10;
 
 // The first that takes a path has it, so what is told by a mark stands before what is told by looks.
-const Inspector* const kInspectors[] = {&kInspectRecords, &kInspectVocabulary, &kInspectCorpus};
+const Inspector* const kInspectors[] = {&kInspectRecords, &kInspectCheckpoint, &kInspectVocabulary,
+                                        &kInspectCorpus};
 
 std::string start_of(const std::string& path) {
   if (!storage_for(path).size(path)) return "";
@@ -75,6 +76,7 @@ EachOption InspectOptions::each() {
 const Command kInspectCommand = {"inspect", "what is in a file",
                                  "bertrain inspect corpus.txt --vocab_file=vocab.txt\n"
                                  "bertrain inspect train.tfrecord --verify\n"
+                                 "bertrain inspect uncased_L-12_H-768_A-12/bert_model.ckpt\n"
                                  "bertrain inspect vocab.txt",
                                  run_inspect};
 

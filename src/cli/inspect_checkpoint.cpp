@@ -1,0 +1,94 @@
+// What is in a checkpoint: names, types and shapes of its tensors, and how many parameters they are.
+#include <algorithm>
+#include <ostream>
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/inspect.h"
+
+namespace bertrain {
+namespace {
+
+bool takes_checkpoint(const std::string& path, std::string_view) { return is_checkpoint(path); }
+
+// An optimizer's slot is named below its parameter: "bert/pooler/dense/kernel/adam_m".
+bool is_slot(const Named<ArrayType>& tensors, std::string_view name) {
+  size_t slash = name.rfind('/');
+  return slash != std::string_view::npos && tensors.contains(name.substr(0, slash));
+}
+
+// A slot like its parameter is listed on the parameter's line.
+bool is_listed(const Named<ArrayType>& tensors, std::string_view name) {
+  if (!is_slot(tensors, name)) return false;
+  return tensors.find(name)->second == tensors.find(name.substr(0, name.rfind('/')))->second;
+}
+
+// "  + adam_m, adam_v"
+std::string slots_of(const Named<ArrayType>& tensors, const std::string& name) {
+  std::string text;
+  for (auto it = tensors.upper_bound(name + "/"); it != tensors.end(); ++it) {
+    if (!it->first.starts_with(name + "/")) break;
+    std::string_view rest = std::string_view(it->first).substr(name.size() + 1);
+    if (rest.find('/') != std::string_view::npos || !is_listed(tensors, it->first)) continue;
+    text += (text.empty() ? "  + " : ", ") + std::string(rest);
+  }
+  return text;
+}
+
+// Counters (global_step) are no parameters.
+bool is_parameter(const Named<ArrayType>& tensors, std::string_view name, const ArrayType& type) {
+  bool real = type.dtype == DType::f32 || type.dtype == DType::bf16 || type.dtype == DType::f16;
+  return real && !is_slot(tensors, name);
+}
+
+std::string with_commas(uint64_t number) {
+  std::string digits = std::to_string(number), text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+void describe_checkpoint(const std::string& path, const InspectOptions& options,
+                         std::ostream& out) {
+  auto reader = open_checkpoint(path);
+  const Named<ArrayType>& tensors = reader->tensors();
+  uint64_t parameters = 0, bytes = 0;
+  size_t parameter_tensors = 0, slots = 0, width = 0;
+  for (const auto& [name, type] : tensors) {
+    auto count = static_cast<uint64_t>(elements(type.shape));
+    bytes += count * size_of(type.dtype);
+    if (!is_listed(tensors, name)) width = std::max(width, name.size());
+    slots += is_slot(tensors, name);
+    if (!is_parameter(tensors, name, type)) continue;
+    parameters += count;
+    ++parameter_tensors;
+  }
+  bool tf = reader->uri().ends_with(".index");
+  out << fmt::format("{}: {} checkpoint of {} tensors\n", path, tf ? "TensorFlow" : "safetensors",
+                     tensors.size());
+  if (reader->uri() != path) out << fmt::format("file        {}\n", reader->uri());
+  out << fmt::format("parameters  {} in {} tensors\n", with_commas(parameters), parameter_tensors);
+  if (slots > 0) out << fmt::format("slots       {} tensors of an optimizer\n", slots);
+  auto step = tensors.find("global_step");
+  if (step != tensors.end() && step->second == ArrayType{DType::i64, {}}) {
+    out << fmt::format("step        {}\n", reader->read("global_step").as<int64_t>()[0]);
+  }
+  out << fmt::format("values      {} bytes\n", with_commas(bytes));
+  for (const auto& [name, type] : tensors) {
+    if (is_listed(tensors, name)) continue;
+    out << fmt::format("  {:<{}}  {}{}\n", name, width, to_string(type), slots_of(tensors, name));
+  }
+  if (!options.verify) return;
+  for (const auto& [name, type] : tensors) reader->read(name);
+  out << (tf ? "verified    every tensor and its checksum\n"
+             : "verified    every tensor; the "
+               "format has no checksums\n");
+}
+
+}  // namespace
+
+const Inspector kInspectCheckpoint{"checkpoint", takes_checkpoint, describe_checkpoint};
+
+}  // namespace bertrain
