@@ -19,23 +19,23 @@ bool has_capital_sigma(std::string_view raw);
 
 // What the scan needs to know of a byte. `other` begins everything that is not plain: controls and
 // non-ASCII.
-enum ByteKind : uint8_t { blank, letter, symbol, other };
+enum class ByteKind : uint8_t { blank, letter, symbol, other };
 
-constexpr std::array<uint8_t, 256> make_byte_kinds() {
-  std::array<uint8_t, 256> kinds{};
+constexpr std::array<ByteKind, 256> make_byte_kinds() {
+  std::array<ByteKind, 256> kinds{};
   for (size_t c = 0; c < 256; ++c) {
     bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-      kinds[c] = blank;
+      kinds[c] = ByteKind::blank;
     } else if (alphanumeric) {
-      kinds[c] = letter;
+      kinds[c] = ByteKind::letter;
     } else {
-      kinds[c] = c > 32 && c < 127 ? symbol : other;
+      kinds[c] = c > 32 && c < 127 ? ByteKind::symbol : ByteKind::other;
     }
   }
   return kinds;
 }
-inline constexpr std::array<uint8_t, 256> kByteKinds = make_byte_kinds();
+inline constexpr std::array<ByteKind, 256> kByteKinds = make_byte_kinds();
 
 // Calls visit(kind, raw, before) for each part in order, blanks left out. `symbol`: one ASCII
 // punctuation character. `letter`: a run of ASCII letters and digits. `other`: everything up to the
@@ -47,20 +47,20 @@ void each_raw_word(std::string_view text, Visit visit) {
   const char* const end = text.data() + text.size();
   const char* chunk = text.data();  // where what stands without blanks began
   for (const char* at = text.data(); at < end;) {
-    uint8_t kind = kind_of(*at);
-    if (kind == blank) {
+    ByteKind kind = kind_of(*at);
+    if (kind == ByteKind::blank) {
       chunk = ++at;
       continue;
     }
     std::string_view before(chunk, static_cast<size_t>(at - chunk));
-    if (kind == symbol) {
-      visit(symbol, std::string_view(at++, 1), before);
+    if (kind == ByteKind::symbol) {
+      visit(ByteKind::symbol, std::string_view(at++, 1), before);
       continue;
     }
     const char* to = at;
-    while (to < end && kind_of(*to) == letter) ++to;
-    if (to == end || kind_of(*to) != other) {
-      visit(letter, std::string_view(at, static_cast<size_t>(to - at)), before);
+    while (to < end && kind_of(*to) == ByteKind::letter) ++to;
+    if (to == end || kind_of(*to) != ByteKind::other) {
+      visit(ByteKind::letter, std::string_view(at, static_cast<size_t>(to - at)), before);
       at = to;
       continue;
     }
@@ -69,7 +69,7 @@ void each_raw_word(std::string_view text, Visit visit) {
     if (bytes == 0) {
       bytes = decode_utf8(rest).bytes;  // a blank that is not ASCII
     } else {
-      visit(other, rest.substr(0, bytes), before);
+      visit(ByteKind::other, rest.substr(0, bytes), before);
     }
     at += bytes;
     chunk = at;

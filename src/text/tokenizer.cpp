@@ -191,7 +191,7 @@ void Tokenizer::each_piece(std::string_view text,
   WordScratch scratch;
   Places places(text);
   each_raw_word(text, [&](ByteKind kind, std::string_view raw, std::string_view before) {
-    if (kind == letter &&
+    if (kind == ByteKind::letter &&
         raw.size() > tables_->max_chars) {  // not worth normalizing, however long it is
       places.enter(raw);
       return visit(places.of_plain(raw, tables_->wordpiece.unknown()));

@@ -123,7 +123,7 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
 
   auto compute = [&](ByteKind kind, std::string_view raw, std::string_view before) {
     memory.ids.clear();
-    if (kind == letter) {
+    if (kind == ByteKind::letter) {
       tables.append_letters(raw, memory.scratch, memory.ids);
     } else {
       tables.append_raw_word(raw, before, memory.scratch, memory.ids);
@@ -140,11 +140,14 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
     out.put(line);
   };
   each_raw_word(text, [&](ByteKind kind, std::string_view raw, std::string_view before) {
-    if (kind == symbol) return out.put(tables.symbol_ids[static_cast<unsigned char>(raw[0])]);
-    bool context = kind == other && tables.lower && !before.empty() && has_capital_sigma(raw);
+    if (kind == ByteKind::symbol)
+      return out.put(tables.symbol_ids[static_cast<unsigned char>(raw[0])]);
+    bool context =
+        kind == ByteKind::other && tables.lower && !before.empty() && has_capital_sigma(raw);
     if (raw.size() <= kKeyBytes && !context) return cached(kind, raw);
     // Without this a line of one long run of letters would be normalized whole.
-    if (kind == letter && raw.size() > tables.max_chars) return out.put(tables.wordpiece.unknown());
+    if (kind == ByteKind::letter && raw.size() > tables.max_chars)
+      return out.put(tables.wordpiece.unknown());
     compute(kind, raw, before);
     out.put(memory.ids);
   });

@@ -10,17 +10,17 @@
 
 namespace bertrain {
 
-enum CharacterFlag : uint16_t {
-  kDropped = 1,          // NUL, U+FFFD, categories Cc and Cf but \t \n \r: the reference deletes it
-  kBlank = 2,            // separates words (Zs, \t \n \r, U+2028, U+2029)
-  kPunctuation = 4,      // ASCII symbols and categories P*: a word of its own
-  kIdeograph = 8,        // CJK ideographs: a word of its own
-  kNonspacingMark = 16,  // category Mn: what strip_accents removes
-  kCased = 32,           // the two properties that decide how a capital sigma is lowered
-  kCaseIgnorable = 64,
-  kDecomposes = 128,   // has a canonical decomposition
-  kPythonSpace = 256,  // str.isspace(), what Python's strip() removes
-};
+// The bits of CharacterInfo::flags.
+constexpr uint16_t kDropped =
+    1;  // NUL, U+FFFD, categories Cc and Cf but \t \n \r: the reference deletes it
+constexpr uint16_t kBlank = 2;            // separates words (Zs, \t \n \r, U+2028, U+2029)
+constexpr uint16_t kPunctuation = 4;      // ASCII symbols and categories P*: a word of its own
+constexpr uint16_t kIdeograph = 8;        // CJK ideographs: a word of its own
+constexpr uint16_t kNonspacingMark = 16;  // category Mn: what strip_accents removes
+constexpr uint16_t kCased = 32;  // the two properties that decide how a capital sigma is lowered
+constexpr uint16_t kCaseIgnorable = 64;
+constexpr uint16_t kDecomposes = 128;   // has a canonical decomposition
+constexpr uint16_t kPythonSpace = 256;  // str.isspace(), what Python's strip() removes
 
 const CharacterInfo& character(char32_t code_point);  // of any value up to 0x10FFFF
 

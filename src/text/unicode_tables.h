@@ -8,7 +8,7 @@
 namespace bertrain {
 
 struct CharacterInfo {
-  uint16_t flags;           // CharacterFlag
+  uint16_t flags;           // of unicode.h
   uint8_t combining_class;  // Canonical_Combining_Class
   int32_t lower_delta;      // add to get the lower-case code point
 };

@@ -40,11 +40,11 @@ void WordCounter::add(std::span<const std::string> lines) {
 
 void WordCounter::add_line(std::string_view line, Part& part) const {
   each_raw_word(line, [&](ByteKind kind, std::string_view raw, std::string_view before) {
-    if (kind == symbol) {
+    if (kind == ByteKind::symbol) {
       ++part.symbols[static_cast<unsigned char>(raw[0])];
-    } else if (kind == other && lower_ && !before.empty() && has_capital_sigma(raw)) {
+    } else if (kind == ByteKind::other && lower_ && !before.empty() && has_capital_sigma(raw)) {
       normalize_into(raw, before, 1, part.words);
-    } else if (kind == other || raw.size() <= kLongestRun) {
+    } else if (kind == ByteKind::other || raw.size() <= kLongestRun) {
       add_to(part.raw, raw, 1);
     }
   });
