@@ -54,7 +54,8 @@ void linears(Cases& all) {
                            {{2, 3}, 13, 17},
                            {{0}, 4, 3},
                            {{37}, 64, 33},
-                           {{1, 50}, 129, 65}}) {
+                           {{1, 50}, 129, 65},
+                           {{211}, 257, 384}}) {
       for (bool transposed : {false, true}) {
         for (bool with_bias : {false, true}) {
           Shape x = s.leading, w = transposed ? Shape{s.n, s.k} : Shape{s.k, s.n};
@@ -94,7 +95,7 @@ void norms(Cases& all) {
 void dropouts(Cases& all) {
   Values v(14);
   for (DType t : kFloats) {
-    for (int64_t columns : {1, 4, 7, 33}) {
+    for (int64_t columns : {1, 4, 7, 33, 768}) {
       for (double rate : {0.0, 0.1, 0.5}) {
         Slots s = packed_slots(2, 9, {5, 3});
         Array key = v.bits({2}), x = v.normal(t, {2, 9, columns});
@@ -156,7 +157,8 @@ void attentions(Cases& all) {
                             {1, 5, 1, 3, {5}},
                             {2, 7, 3, 2, {4, 2}},
                             {1, 23, 2, 5, {7, 1, 13}},
-                            {1, 70, 2, 16, {33, 35}}}) {
+                            {1, 70, 2, 16, {33, 35}},
+                            {1, 200, 2, 64, {130, 61}}}) {
       for (double rate : {0.0, 0.1}) {
         Slots s = packed_slots(l.rows, l.slots, l.lengths);
         Shape shape = {l.rows, l.slots, l.heads * l.head};
@@ -179,7 +181,8 @@ void attentions(Cases& all) {
 void losses(Cases& all) {
   Values v(16);
   for (DType t : kFloats) {
-    for (const Shape& shape : {Shape{1, 1}, Shape{1, 2}, Shape{5, 7}, Shape{3, 101}, Shape{0, 5}}) {
+    for (const Shape& shape :
+         {Shape{1, 1}, Shape{1, 2}, Shape{5, 7}, Shape{3, 101}, Shape{37, 1009}, Shape{0, 5}}) {
       all.push_back({&kSoftmaxCrossEntropy,
                      {v.uniform(t, shape, -3, 3), v.ids({shape[0]}, shape[1])},
                      [](Graph&, const Tensors& x) {

@@ -7,17 +7,19 @@
 namespace bertrain {
 namespace {
 
-bool in_f32(const Case& c) {
+// bf16 values have no small steps. Large cases are there for the blocks of kernels, not for the
+// formulas, and would take minutes.
+bool is_measured(const Case& c) {
   for (const Array& a : c.inputs) {
-    if (a.type.dtype == DType::bf16) return false;
+    if (a.type.dtype == DType::bf16 || a.size() > 4000) return false;
   }
-  return true;
+  return !c.wrt.empty();
 }
 
 TEST(FiniteDifferences, EveryGradientIsTheSlope) {
   int measured = 0;
   for (const Case& c : all_cases()) {
-    if (c.wrt.empty() || !in_f32(c)) continue;
+    if (!is_measured(c)) continue;
     EXPECT_EQ(wrong_gradient(c), "");
     ++measured;
   }

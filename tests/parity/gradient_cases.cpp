@@ -71,7 +71,8 @@ void attentions(Cases& all) {
                             {1, 5, 1, 3, {5}},
                             {2, 7, 3, 2, {4, 2}},
                             {1, 23, 2, 5, {7, 1, 13}},
-                            {1, 70, 2, 16, {33, 35}}}) {
+                            {1, 70, 2, 16, {33, 35}},
+                            {1, 200, 2, 64, {130, 61}}}) {
       for (double rate : {0.0, 0.1}) {
         Slots s = packed_slots(l.rows, l.slots, l.lengths);
         Shape shape = {l.rows, l.slots, l.heads * l.head};
@@ -104,7 +105,8 @@ void attentions(Cases& all) {
 void losses(Cases& all) {
   Values v(24);
   for (DType t : kFloats) {
-    for (const Shape& shape : {Shape{1, 1}, Shape{5, 7}, Shape{3, 101}, Shape{0, 5}}) {
+    for (const Shape& shape :
+         {Shape{1, 1}, Shape{5, 7}, Shape{3, 101}, Shape{37, 1009}, Shape{0, 5}}) {
       all.push_back({&kSoftmaxCrossEntropyGrad,
                      {v.uniform(t, shape, -3, 3), v.ids({shape[0]}, shape[1]),
                       v.uniform(DType::f32, {shape[0]}, 2, 4), v.normal(DType::f32, {shape[0]})},

@@ -97,7 +97,11 @@ std::vector<std::vector<double>> directions(size_t count) {
 std::vector<NamedBackend> all_backends() {
   std::vector<NamedBackend> all;
   all.push_back({"reference", make_reference_backend()});
-  all.push_back({"cpu", make_cpu_backend({})});
+  BackendOptions one, two;
+  one.threads = 1;
+  two.threads = 2;
+  all.push_back({"cpu, 1 thread", make_cpu_backend(one)});
+  all.push_back({"cpu, 2 threads", make_cpu_backend(two)});
   return all;
 }
 

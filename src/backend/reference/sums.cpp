@@ -63,7 +63,8 @@ std::vector<float> rows_first(const float* x, int64_t rows, int64_t columns, boo
 }  // namespace
 
 Array evaluate_iota(const Node& node, Arrays) {
-  const auto& [dtype, shape] = node.outputs[0];
+  DType dtype = node.outputs[0].dtype;
+  const Shape& shape = node.outputs[0].shape;
   std::vector<int64_t> steps(shape.size(), 0);
   steps[static_cast<size_t>(node.integer("axis"))] = 1;
   if (dtype == DType::f32 || dtype == DType::bf16) {
