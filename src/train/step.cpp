@@ -162,23 +162,27 @@ StepResult StepRunner::run(uint64_t step, const std::vector<Batch>& micro) {
     throw;
   }
 
-  StepResult result;
-  result.rate = rate_at(options_.schedule, step);
-  DeviceArrays updated;
+  // The new state first: what it replaces is dead.
+  DeviceArrays updated, results;
   for (auto& [name, array] : outputs) {
-    if (name == "gradient_norm") {
-      result.gradient_norm = backend.get(*array).as<float>()[0];
-    } else if (name.starts_with("loss/")) {
-      double loss = backend.get(*array).as<float>()[0];
-      result.losses.emplace(name.substr(std::string_view("loss/").size()), loss);
-      result.loss += loss;
-    } else if (name.starts_with("sum/")) {
+    if (name.starts_with("sum/")) {
       sums_[name] = array;
     } else {
-      updated.emplace(name, array);
+      (state_.arrays().contains(name) ? updated : results).emplace(name, array);
     }
   }
   state_.replace(std::move(updated));
+  StepResult result;
+  result.rate = rate_at(options_.schedule, step);
+  for (auto& [name, array] : results) {
+    double value = backend.get(*array).as<float>()[0];
+    if (name == "gradient_norm") {
+      result.gradient_norm = value;
+    } else {
+      result.losses.emplace(name.substr(std::string_view("loss/").size()), value);
+      result.loss += value;
+    }
+  }
   return result;
 }
 
