@@ -8,9 +8,13 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/evaluate_command.h"
+#include "cli/finetune_command.h"
 #include "cli/inspect_command.h"
 #include "cli/options.h"
+#include "cli/predict_command.h"
 #include "cli/prepare_command.h"
+#include "cli/pretrain_command.h"
 #include "cli/tokenize_command.h"
 #include "cli/vocab_command.h"
 #include "text/unicode.h"
@@ -26,11 +30,8 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
-    &kVocabCommand,
-    &kTokenizeCommand,
-    &kPrepareCommand,
-    &kInspectCommand,
-    &kVersionCommand,
+    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand, &kFinetuneCommand,
+    &kEvaluateCommand, &kPredictCommand,  &kInspectCommand, &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {

@@ -30,6 +30,7 @@ struct Inspector {
   void (*describe)(const std::string& path, const InspectOptions& options, std::ostream& out);
 };
 
+extern const Inspector kInspectRun;
 extern const Inspector kInspectRecords;
 extern const Inspector kInspectCheckpoint;
 extern const Inspector kInspectVocabulary;

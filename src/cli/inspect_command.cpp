@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kStartBytes = size_t{64} << 10;
 
 // The first that takes a path has it, so what is told by a mark stands before what is told by looks.
-const Inspector* const kInspectors[] = {&kInspectRecords, &kInspectCheckpoint, &kInspectVocabulary,
-                                        &kInspectCorpus};
+const Inspector* const kInspectors[] = {&kInspectRun, &kInspectRecords, &kInspectCheckpoint,
+                                        &kInspectVocabulary, &kInspectCorpus};
 
 std::string start_of(const std::string& path) {
   if (!storage_for(path).size(path)) return "";

@@ -85,10 +85,11 @@ std::vector<std::string> neutral_options() {
 }
 
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
-                            TrainingOptions& options, bool fine_tuning) {
+                            TrainingOptions& options, ModelOptions& model, bool fine_tuning) {
   parse_only_options(args, visit);
   apply_preset(options, fine_tuning);
-  parse_only_options(args, visit);  // what was given stands over the preset
+  model.read_init_checkpoint();
+  parse_only_options(args, visit);  // what was given stands over what was found
 }
 
 void check_training_options(const TrainingOptions& o) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/model_source.h"
 #include "cli/options.h"
 #include "optim/adamw.h"
 #include "optim/schedule.h"
@@ -15,7 +16,7 @@ namespace bertrain {
 struct TrainingOptions {
   std::string output_dir, preset = "google", optimizer = "adamw", decay = "linear";
   std::string device = "cpu", dtype = "fp32", memory;
-  std::string eval_every = "never", save_every = "1000", resume = "auto";
+  std::string eval_every = "never", save_every = "10m", resume = "auto";
   std::string bias_correction = "none", best_metric;
   int64_t train_batch_size = 32, eval_batch_size = 32, num_train_steps = 0;
   int64_t accumulate = 0, shuffle_buffer = 10000, seed = 12345, threads = 0;
@@ -31,10 +32,11 @@ struct TrainingOptions {
 // memory) what follows from them is kept in run.json.
 std::vector<std::string> neutral_options();
 
-// Parses, with the preset's values as defaults of the flags that it sets: an explicit flag wins
-// over the preset. `visit` lists all options of the command, `options` among them.
+// Parses, with the preset's values and those of the initial checkpoint as defaults of the flags
+// that they concern: an explicit flag wins over both. `visit` lists all options of the command,
+// `options` and `model` among them.
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
-                            TrainingOptions& options, bool fine_tuning);
+                            TrainingOptions& options, ModelOptions& model, bool fine_tuning);
 
 // Checks ranges; throws usage errors that name the flag.
 void check_training_options(const TrainingOptions& options);

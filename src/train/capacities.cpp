@@ -55,7 +55,9 @@ std::vector<Capacity> fitting(CapacityNeeds needs, uint64_t memory, const PeakOf
 CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_view split,
                        const CapacityChoice& choice) {
   CapacityNeeds needs;
-  needs.sample = sample_sizes(*task.examples(split), kSample, choice.padded_length);
+  if (!split.empty()) {
+    needs.sample = sample_sizes(*task.examples(split), kSample, choice.padded_length);
+  }
   int64_t parts = std::clamp<int64_t>(choice.accumulate, 1, choice.batch_size);
   needs.batch_size = (choice.batch_size + parts - 1) / parts;
   needs.longest = std::max(task.max_seq_length(), choice.padded_length);

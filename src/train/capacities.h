@@ -25,7 +25,7 @@ std::vector<Capacity> training_capacities(const Task& task, const Backend& backe
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice);
 
-// The same for evaluation, which keeps nothing for a backward pass.
+// The same for evaluation, which keeps nothing for a backward pass. An empty split is not sampled.
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice);

@@ -66,6 +66,16 @@ Json read_record(const std::string& file) {
   return record;
 }
 
+// The parts of a record that two starts of a run share.
+constexpr const char* kCompared[] = {"command", "settings", "task", "data"};
+
+Json compared(const RunRequest& request) {
+  return {{"command", request.command},
+          {"settings", request.settings},
+          {"task", request.task},
+          {"data", request.data}};
+}
+
 Json part_of(const Json& record, std::string_view name) {
   auto part = record.find(name);
   return part == record.end() ? Json::object() : *part;
@@ -149,28 +159,25 @@ void RunDirectory::remove_earlier() const {
   }
 }
 
-void RunDirectory::start(const RunRequest& request) {
-  Json now = {{"command", request.command},
-              {"settings", request.settings},
-              {"task", request.task},
-              {"data", request.data}};
-  if (continues()) {
-    Json before = {{"command", part_of(record_, "command")},
-                   {"settings", part_of(record_, "settings")},
-                   {"task", part_of(record_, "task")},
-                   {"data", part_of(record_, "data")}};
-    std::string list;
-    for (const std::string& line : differences(before, now, request.neutral)) list += "\n  " + line;
-    if (!list.empty()) inexact("the run there was started with other settings:" + list);
-    for (auto& [name, value] : now.items()) record_[name] = value;
-    record_["arguments"] = request.arguments;
-    record_["starts"].push_back(utc_time());
-  } else {
-    record_ = {{"bertrain", kVersion}, {"command", ""}, {"arguments", request.arguments}};
-    for (auto& [name, value] : now.items()) record_[name] = value;
-    record_["chosen"] = Json::object();
-    record_["starts"] = Json::array({utc_time()});
+void RunDirectory::compare(const RunRequest& request) const {
+  if (!continues()) return;
+  Json before = Json::object();
+  for (const char* name : kCompared) before[name] = part_of(record_, name);
+  std::string list;
+  for (const std::string& line : differences(before, compared(request), request.neutral)) {
+    list += "\n  " + line;
   }
+  if (!list.empty()) inexact("the run there was started with other settings:" + list);
+}
+
+void RunDirectory::start(const RunRequest& request) {
+  if (!continues()) {
+    record_ = {{"bertrain", kVersion}, {"chosen", Json::object()}, {"starts", Json::array()}};
+  }
+  Json now = compared(request);
+  for (auto& [name, value] : now.items()) record_[name] = value;
+  record_["arguments"] = request.arguments;
+  record_["starts"].push_back(utc_time());
   save();
 }
 
@@ -207,6 +214,15 @@ void RunDirectory::finish(int64_t step, const Json& results) {
 }
 
 bool RunDirectory::finished() const { return continues() && record_.contains("finished"); }
+
+void RunDirectory::logged(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& e) {
+    note(e.what());
+    throw;
+  }
+}
 
 void RunDirectory::note(std::string_view text) {
   std::string time = utc_time();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,7 +47,9 @@ class RunDirectory {
   const Json& record() const { return record_; }  // run.json as it is; null before start()
 
   // Settings of the earlier start that the request does not share are an Error that lists each
-  // with both values; with inexact, a warning. Then (or for a new run) writes run.json.
+  // with both values; with inexact, a warning. Changes nothing.
+  void compare(const RunRequest& request) const;
+  // Writes run.json: what was compared is now what the run was asked.
   void start(const RunRequest& request);
   // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
@@ -57,8 +60,10 @@ class RunDirectory {
   void inexact(std::string_view reason) const;
   void finish(int64_t step, const Json& results);  // marks the run as done
   bool finished() const;
-  void note(
-      std::string_view text);  // lines for log.txt alone: results that went to a command's stream
+  // Calls `work`; what it throws is also written to log.txt.
+  void logged(const std::function<void()>& work);
+  // Lines for log.txt alone: results that went to a command's stream.
+  void note(std::string_view text);
 
  private:
   void save() const;

@@ -62,6 +62,7 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
   RunDirectory run(path, Resume::require, false);
   EXPECT_TRUE(run.continues());
   EXPECT_FALSE(run.finished());
+  run.compare(request(1, {"a"}));
   run.start(request(1, {"a"}));
   ASSERT_NE(run.chosen("threads"), nullptr);
   EXPECT_EQ(*run.chosen("threads"), Json(2));
@@ -80,7 +81,7 @@ TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
   std::string before = text_of(path + "/run.json");
   {
     RunDirectory run(path, Resume::automatic, false);
-    std::string message = message_of([&] { run.start(request(2, {"a", "b", "c"})); });
+    std::string message = message_of([&] { run.compare(request(2, {"a", "b", "c"})); });
     EXPECT_THAT(message, HasSubstr("settings.learning_rate: 1.0 before, 2.0 now"));
     EXPECT_THAT(message, HasSubstr(R"(task.labels: ["a","b"] before, ["a","b","c"] now)"));
     EXPECT_THAT(message, Not(HasSubstr("log_every")));
@@ -88,6 +89,7 @@ TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
   }
   EXPECT_EQ(text_of(path + "/run.json"), before);
   RunDirectory run(path, Resume::inexact, false);
+  run.compare(request(2, {"a", "b", "c"}));
   run.start(request(2, {"a", "b", "c"}));
   EXPECT_EQ(run.record()["settings"]["learning_rate"], Json(2.0));
 }

@@ -1,0 +1,10 @@
+// The evaluate command.
+#pragma once
+
+#include "cli/command.h"
+
+namespace bertrain {
+
+extern const Command kEvaluateCommand;
+
+}  // namespace bertrain

@@ -1,0 +1,111 @@
+// The finetune command: a pre-trained encoder and a table of examples to a model for a task.
+#include "cli/finetune_command.h"
+
+#include <cmath>
+#include <ostream>
+
+#include "base/error.h"
+#include "cli/training_run.h"
+#include "task/catalog.h"
+
+namespace bertrain {
+namespace {
+
+struct FinetuneOptions {
+  std::string task = "classification";
+  ClassificationOptions classification;
+  ModelOptions model;
+  TrainingOptions training;
+  double num_train_epochs = 3, warmup_proportion = 0.1;
+  int64_t num_warmup_steps = -1;
+
+  FinetuneOptions() { training.eval_every = "1epoch"; }
+
+  EachOption each() {
+    return [this](OptionVisitor& v) {
+      v("task", task, "classification (of texts, or pairs of texts)");
+      classification.each(v);
+      model.each(v);
+      v("num_train_epochs", num_train_epochs,
+        "passes over the training rows, where "
+        "num_train_steps is 0");
+      v("warmup_proportion", warmup_proportion, "share of the steps in which the rate rises");
+      v("num_warmup_steps", num_warmup_steps, "the same as a number; -1: by the share");
+      training.each(v);
+    };
+  }
+};
+
+void check_options(const FinetuneOptions& o) {
+  check_training_options(o.training);
+  if (o.task != "classification") {
+    throw usage_error("--task={}: this build has classification", o.task);
+  }
+  if (o.classification.train_file.empty()) throw usage_error("--train_file is needed");
+  if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
+    throw usage_error("--num_train_epochs={}: a number above 0 expected", o.num_train_epochs);
+  }
+  if (!(o.warmup_proportion >= 0 && o.warmup_proportion <= 1) || o.num_warmup_steps < -1) {
+    throw usage_error(
+        "--warmup_proportion={}, --num_warmup_steps={}: a share from 0 to 1, a number "
+        "of steps or -1 expected",
+        o.warmup_proportion, o.num_warmup_steps);
+  }
+}
+
+// Steps of the run. The last batch of an epoch counts although it is smaller, so that an epoch has
+// a step even where all rows fit in one batch.
+void set_steps(TrainingJob& job, const FinetuneOptions& o) {
+  auto rows = static_cast<int64_t>(job.task->count("train").value());
+  int64_t batch = o.training.train_batch_size;
+  int64_t epoch = (rows + batch - 1) / batch;
+  job.cut_at_pass_ends = true;
+  job.steps_per_epoch = static_cast<double>(epoch);
+  job.steps = o.training.num_train_steps;
+  if (job.steps == 0) {
+    job.steps = std::max<int64_t>(1, std::llround(job.steps_per_epoch * o.num_train_epochs));
+  }
+  job.warmup = o.num_warmup_steps >= 0
+                   ? o.num_warmup_steps
+                   : static_cast<int64_t>(static_cast<double>(job.steps) * o.warmup_proportion);
+}
+
+void run_finetune(Args args, std::ostream& out) {
+  FinetuneOptions o;
+  if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
+  parse_training_options(args, o.each(), o.training, o.model, true);
+  check_options(o);
+  RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
+  run.logged([&] {
+    TrainingJob job;
+    job.command = "finetune";
+    job.arguments.assign(args.begin(), args.end());
+    job.settings = options_to_json(o.each());
+    TaskOptions task;
+    job.tokenizer = task.tokenizer = o.model.tokenizer();
+    job.config = task.config = o.model.config(o.training.preset, *job.tokenizer);
+    job.weights = o.model.weights();
+    task.classification = o.classification;
+    task.classification.test_file.clear();
+    job.task = make_task(o.task, task);
+    for (const std::string& file : {o.classification.train_file, o.classification.dev_file}) {
+      if (!file.empty()) job.data_files.push_back(file);
+    }
+    set_steps(job, o);
+    job.best_metric = "eval_accuracy";
+    run_training(run, job, o.training, out);
+  });
+}
+
+}  // namespace
+
+const Command kFinetuneCommand = {
+    "finetune", "trains a pre-trained model for a task, from a table of examples",
+    "bertrain finetune --train_file=train.tsv --init_checkpoint=run/model --learning_rate=1e-4 "
+    "--output_dir=topics\n"
+    "bertrain finetune --train_file=pairs.csv --text_column=question --text_b_column=answer "
+    "--label_column=good --init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt "
+    "--num_train_epochs=2 --output_dir=pairs",
+    run_finetune};
+
+}  // namespace bertrain

@@ -1,0 +1,88 @@
+// inspect: a run's folder, what it was asked, how far it is, and what it reached.
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "checkpoint/retention.h"
+#include "cli/inspect.h"
+#include "cli/training_run.h"
+#include "storage/storage.h"
+
+namespace bertrain {
+namespace {
+
+std::string record_file(const std::string& path) { return join_path(path, "run.json"); }
+
+bool is_run(const std::string& path, std::string_view start) {
+  return start.empty() && storage_for(path).size(record_file(path)).has_value();
+}
+
+// The last two lines of metrics.jsonl that have a key, oldest first.
+std::vector<Json> last_entries(const std::string& file, const std::string& key, size_t count) {
+  std::vector<Json> found;
+  if (!storage_for(file).size(file)) return found;
+  auto lines = read_lines(file);
+  std::string line;
+  while (lines->next(line)) {
+    Json entry = Json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains(key)) continue;
+    found.push_back(std::move(entry));
+    if (found.size() > count) found.erase(found.begin());
+  }
+  return found;
+}
+
+void print_numbers(const Json& entry, std::ostream& out) {
+  out << "  step " << entry.value("step", int64_t{0});
+  for (const auto& [name, value] : entry.items()) {
+    if (name != "step" && value.is_number()) {
+      out << fmt::format("  {} {:.6g}", name, value.get<double>());
+    }
+  }
+  out << "\n";
+}
+
+void print_settings(const Json& record, std::ostream& out) {
+  auto settings = record.find("settings");
+  if (settings == record.end() || !settings->is_object()) return;
+  out << "settings:\n";
+  for (const auto& [name, value] : settings->items()) {
+    std::string text = value.dump();
+    if (text != "\"\"" && text != "null") out << "  " << name << " = " << text << "\n";
+  }
+}
+
+void describe_run(const std::string& path, const InspectOptions& options, std::ostream& out) {
+  Json record = Json::parse(read_text(record_file(path)), nullptr, false);
+  if (!record.is_object()) throw error("{}: not the record of a run", record_file(path));
+  out << path << ": run of " << record.value("command", Json("?")).dump() << ", bertrain "
+      << record.value("bertrain", Json("?")).dump() << ", " << record.value("starts", Json()).size()
+      << " starts\n";
+  bool finished = record.contains("finished");
+  out << (finished ? "finished: " + record["finished"].dump() : "not finished") << "\n";
+  if (storage_for(path).size(join_path(path, "lock"))) {
+    out << "lock: " << read_text(join_path(path, "lock"));
+  }
+  print_settings(record, out);
+  out << "chosen: " << record.value("chosen", Json()).dump() << "\n";
+
+  StateStore store(join_path(path, "checkpoints"), 1);
+  std::optional<SavedState> best = store.best();
+  out << "checkpoints:\n";
+  for (const SavedState& state : store.states()) {
+    if (options.verify) verify_state(state);
+    out << "  " << state.directory << (best && best->step == state.step ? " (best)" : "") << "\n";
+  }
+  std::string metrics = join_path(path, "metrics.jsonl");
+  for (const Json& entry : last_entries(metrics, "learning_rate", 2)) print_numbers(entry, out);
+  for (const Json& entry : last_entries(metrics, "eval_count", 2)) print_numbers(entry, out);
+}
+
+}  // namespace
+
+const Inspector kInspectRun = {"run folder", is_run, describe_run};
+
+}  // namespace bertrain

@@ -1,0 +1,16 @@
+// Starting a model from a checkpoint, and saying what came of each name.
+#pragma once
+
+#include <string>
+
+#include "train/state.h"
+
+namespace bertrain {
+
+// Loads parameters into an initialised state and logs, with counts and names, which were loaded,
+// which are new (heads and pooler may be) and which tensors of the file were not used. A missing
+// weight of the encoder is an Error that lists all that are missing. Evaluation asks for `complete`:
+// then nothing may be new.
+void load_weights(State& state, const std::string& uri, bool complete);
+
+}  // namespace bertrain

@@ -1,0 +1,178 @@
+// Finding configuration, vocabulary and weights that belong together.
+#include "cli/model_source.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "checkpoint/renamed.h"
+#include "model/names.h"
+#include "storage/storage.h"
+
+namespace bertrain {
+namespace {
+
+// The sizes that Google released [Turc et al. 2019; Devlin et al. 2019].
+struct Size {
+  std::string_view name;
+  int64_t layers, hidden, heads;
+};
+constexpr Size kSizes[] = {{"tiny", 2, 128, 2},   {"mini", 4, 256, 4},   {"small", 4, 512, 8},
+                           {"medium", 8, 512, 8}, {"base", 12, 768, 12}, {"large", 24, 1024, 16}};
+
+bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+BertConfig new_config(const std::string& name, const std::string& preset, size_t vocabulary) {
+  for (const Size& size : kSizes) {
+    if (size.name != name) continue;
+    BertConfig config;
+    config.vocab_size = static_cast<int64_t>(vocabulary);
+    config.hidden_size = size.hidden;
+    config.num_hidden_layers = size.layers;
+    config.num_attention_heads = size.heads;
+    config.intermediate_size = 4 * size.hidden;
+    config.type_vocab_size = 2;
+    if (preset == "hf") config.hidden_act = Activation::gelu_erf;
+    if (preset == "intel") config.layer_norm_eps = 1e-3;
+    return config;
+  }
+  throw usage_error("--model={}: tiny, mini, small, medium, base or large expected", name);
+}
+
+BertConfig read_config(const std::string& file) {
+  Json json = Json::parse(read_text(file), nullptr, false);
+  if (json.is_discarded()) throw error("{}: this is not JSON", file);
+  // Hugging Face's file says what it is; Google's has no such key.
+  return json.is_object() && json.contains("model_type") ? config_from_hugging_face(json, file)
+                                                         : config_from_google(json, file);
+}
+
+}  // namespace
+
+std::optional<std::string> find_model_folder(const std::string& given) {
+  std::string path = without_slash(given);
+  if (is_model_folder(path)) return path;
+  std::string inside = join_path(path, "model");
+  if (is_model_folder(inside)) return inside;
+  if (exists(join_path(path, "run.json"))) {
+    throw error("{} is a run without a finished model; let it end first", path);
+  }
+  return std::nullopt;
+}
+
+BertConfig config_of(const ModelFolder& folder, const std::string& path) {
+  std::string place = join_path(path, "config.json");
+  BertConfig config = config_from_hugging_face(folder.config, place);
+  if (static_cast<int64_t>(folder.vocabulary.size()) > config.vocab_size) {
+    throw error("{}: vocab.txt has {} lines, but the model has {} rows for them (vocab_size)", path,
+                folder.vocabulary.size(), config.vocab_size);
+  }
+  return config;
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
+  Vocabulary vocabulary(folder.vocabulary, join_path(path, "vocab.txt"));
+  vocabulary.require({kUnknown, kClassify, kSeparate});
+  TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
+                              .strip_accents = folder.strip_accents,
+                              .max_chars_per_word = folder.max_chars_per_word};
+  return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
+}
+
+Json task_of(const ModelFolder& folder) {
+  if (folder.bertrain.is_object() && folder.bertrain.contains("task")) {
+    return folder.bertrain["task"];
+  }
+  if (folder.architecture == "BertForSequenceClassification" && !folder.labels.empty()) {
+    return {{"task", "classification"}, {"labels", folder.labels}};
+  }
+  return nullptr;
+}
+
+std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
+  std::unique_ptr<CheckpointReader> reader = open_checkpoint(uri);
+  std::vector<std::string> names;
+  for (const auto& [name, type] : reader->tensors()) names.push_back(name);
+  if (!are_hugging_face(names)) return reader;
+  return rename_tensors(std::move(reader), from_hugging_face, is_kernel);
+}
+
+void ModelOptions::each(OptionVisitor& v) {
+  v("init_checkpoint", init_checkpoint,
+    "model to start from: a model folder, a run, or a TF checkpoint");
+  v("bert_config_file", bert_config_file, "shape of the model, as bert_config.json");
+  v("model", model, "shape of a new model: tiny, mini, small, medium, base or large");
+  text.each(v);
+}
+
+void ModelOptions::read_init_checkpoint() {
+  if (init_checkpoint.empty()) return;
+  std::string path = without_slash(init_checkpoint);
+  if (std::optional<std::string> found = find_model_folder(path)) {
+    folder_path_ = *found;
+    folder_ = read_model_folder(*found);
+    weights_ = *found;
+    text.do_lower_case = folder_->do_lower_case;
+    text.strip_accents = folder_->strip_accents;
+    text.max_input_chars_per_word = folder_->max_chars_per_word;
+    return;
+  }
+  weights_ = path;
+  // Google's archives hold bert_config.json and vocab.txt beside bert_model.ckpt.
+  std::string uri = open_checkpoint(path)->uri();
+  folder_path_ = uri.substr(0, uri.rfind('/') == std::string::npos ? 0 : uri.rfind('/') + 1);
+  std::string vocabulary = folder_path_ + "vocab.txt";
+  if (exists(vocabulary)) text.vocab_file = vocabulary;
+}
+
+std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
+  if (folder_ && text.vocab_file.empty()) {
+    ModelFolder folder = *folder_;
+    folder.do_lower_case = text.do_lower_case;
+    folder.strip_accents = text.strip_accents;
+    folder.max_chars_per_word = text.max_input_chars_per_word;
+    return tokenizer_of(folder, folder_path_);
+  }
+  return std::make_shared<const Tokenizer>(text.tokenizer({kUnknown, kClassify, kSeparate}));
+}
+
+BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& tokenizer) const {
+  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  if (!model.empty()) {
+    if (!bert_config_file.empty() || !init_checkpoint.empty()) {
+      throw usage_error(
+          "--model={} is the shape of a new model; it stands beside neither "
+          "--init_checkpoint nor --bert_config_file",
+          model);
+    }
+    return new_config(model, preset, vocabulary.size());
+  }
+  BertConfig config;
+  std::string place = bert_config_file;
+  if (!bert_config_file.empty()) {
+    config = read_config(bert_config_file);
+  } else if (folder_) {
+    place = folder_path_;
+    config = config_of(*folder_, folder_path_);
+  } else if (!init_checkpoint.empty()) {
+    place = folder_path_ + "bert_config.json";
+    if (!exists(place)) {
+      throw usage_error("{} is not there: --bert_config_file names the shape of the checkpoint",
+                        place);
+    }
+    config = read_config(place);
+  } else {
+    throw usage_error(
+        "the model's shape is needed: --model=tiny (or mini, small, medium, base, "
+        "large), --bert_config_file, or --init_checkpoint");
+  }
+  vocabulary.check_fits(config.vocab_size, place);
+  return config;
+}
+
+}  // namespace bertrain

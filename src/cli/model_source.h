@@ -1,0 +1,52 @@
+// Where a command's model comes from: a new shape, a model folder, a run, or a TF checkpoint.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/model_folder.h"
+#include "cli/options.h"
+#include "cli/text_options.h"
+#include "model/config.h"
+#include "text/tokenizer.h"
+
+namespace bertrain {
+
+// A model folder at the path: the folder itself, or model/ of a run. nullopt: neither.
+std::optional<std::string> find_model_folder(const std::string& path);
+
+// A folder's parts in our terms. Throws Error naming the folder when they do not fit each other.
+BertConfig config_of(const ModelFolder& folder, const std::string& path);
+std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
+// Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels.
+// Null: the folder says nothing of a task.
+Json task_of(const ModelFolder& folder);
+
+// A checkpoint of any kind whose tensors have our names (Google's).
+std::unique_ptr<CheckpointReader> open_weights(const std::string& uri);
+
+// Options of commands that train.
+struct ModelOptions {
+  std::string init_checkpoint, bert_config_file, model;
+  TextOptions text;
+
+  void each(OptionVisitor& v);
+  // Reads what init_checkpoint names, so that its vocabulary and casing become defaults of the text
+  // options: called between two rounds of parsing.
+  void read_init_checkpoint();
+
+  // The shape: of bert_config_file, of the checkpoint (its folder, or bert_config.json beside it),
+  // or of `model` with the vocabulary's size. Throws usage errors when there is none, or more
+  // vocabulary lines than rows (V lines and R rows are both named).
+  BertConfig config(const std::string& preset, const Tokenizer& tokenizer) const;
+  std::shared_ptr<const Tokenizer> tokenizer() const;
+  std::string weights() const { return weights_; }  // for open_weights; "": a new model
+
+ private:
+  std::optional<ModelFolder> folder_;
+  std::string folder_path_, weights_;
+};
+
+}  // namespace bertrain

@@ -1,0 +1,92 @@
+// From a model folder to a runner of its task.
+#include "cli/trained_model.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "cli/devices.h"
+#include "cli/load_report.h"
+#include "cli/model_source.h"
+#include "cli/training_options.h"
+#include "train/signals.h"
+
+namespace bertrain {
+namespace {
+
+ClassificationOptions row_options(const InferenceOptions& o, const std::string& split) {
+  ClassificationOptions rows;
+  (split == "dev" ? rows.dev_file : rows.test_file) = o.input_file;
+  rows.text_column = o.text_column;
+  rows.text_b_column = o.text_b_column;
+  rows.label_column = o.label_column;
+  rows.id_column = o.id_column;
+  rows.format = o.format;
+  rows.header = o.header;
+  rows.bad_rows = o.bad_rows;
+  rows.invalid_utf8 = o.invalid_utf8;
+  return rows;
+}
+
+}  // namespace
+
+void InferenceOptions::each(OptionVisitor& v) {
+  v("model_dir", model_dir, "model folder, or the run that made it");
+  v("input_file", input_file,
+    "rows (TSV, CSV or JSON lines; - is standard input), or TFRecords for a pre-trained model");
+  v("text_column", text_column, "column of the text (default: as in training)");
+  v("text_b_column", text_b_column, "column of the second text (default: as in training)");
+  v("label_column", label_column, "column of the known label (default: as in training)");
+  v("id_column", id_column, "column that names a row (default: as in training)");
+  v("header", header, "the first line names the columns");
+  v("format", format, "tsv, csv or jsonl (default: by the name's ending, else tsv)");
+  v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
+  v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
+  v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
+  v("device", device, "cpu or reference (plain loops, for checking)");
+  v("dtype", dtype, "fp32 or bf16 activations");
+  v("threads", threads, "0: as many as the machine or its cgroup allows");
+  v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
+}
+
+TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t batch_size) {
+  if (o.model_dir.empty()) throw usage_error("--model_dir is needed: a model folder, or a run");
+  if (o.input_file.empty()) throw usage_error("--input_file is needed");
+  if (o.threads < 0) throw usage_error("--threads={}: 0 or more expected", o.threads);
+  if (batch_size < 1) throw usage_error("the batch size is {}: 1 or more expected", batch_size);
+  std::optional<std::string> path = find_model_folder(o.model_dir);
+  if (!path) throw error("--model_dir={}: no model folder (there is no config.json)", o.model_dir);
+  ModelFolder folder = read_model_folder(*path);
+  description_ = task_of(folder);
+  if (description_.is_null()) {
+    throw error("{} does not say what task it is for; finetune makes a model for one", *path);
+  }
+  TaskOptions task;
+  task.config = config_of(folder, *path);
+  task.tokenizer = tokenizer_of(folder, *path);
+  task.classification = row_options(o, split);
+  task.pretraining.eval_file = o.input_file;
+  task.pretraining.skip_corrupt = o.skip_corrupt;
+  task_ = make_described_task(description_, task);
+  choice_.batch_size = batch_size;
+  choice_.memory = parse_memory(o.memory);
+  backend_ = open_backend(o.device,
+                          {static_cast<int>(o.threads), choice_.memory, nullptr, leave_if_stopped});
+  state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
+  state_->initialise(0);
+  load_weights(*state_, *path, true);
+  runner_ = std::make_unique<EvaluationRunner>(*task_, *state_, compute_type(o.dtype));
+  evaluate_.split = std::move(split);
+  evaluate_.batch_size = batch_size;
+  // Standard input is read once, row by row: nothing of it can be sampled before.
+  bool sampled = o.input_file != "-";
+  evaluate_.pack.capacities =
+      evaluation_capacities(*task_, *backend_, *runner_, sampled ? evaluate_.split : "", choice_);
+}
+
+EvaluationResult TrainedModel::run(bool score, int64_t max_batches,
+                                   const std::function<void(const Example&)>& on_row) {
+  evaluate_.max_batches = max_batches;
+  return evaluate(*task_, *runner_, evaluate_, score, on_row);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,53 @@
+// A model folder at work: what evaluate and predict share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.h"
+#include "cli/options.h"
+#include "task/catalog.h"
+#include "train/capacities.h"
+#include "train/evaluate.h"
+#include "train/state.h"
+
+namespace bertrain {
+
+struct InferenceOptions {
+  std::string model_dir, input_file;
+  std::string text_column, text_b_column, label_column, id_column, format;
+  std::string bad_rows = "fail", invalid_utf8 = "error";
+  bool header = true, skip_corrupt = false;
+  std::string device = "cpu", dtype = "fp32", memory;
+  int64_t threads = 0;
+
+  void each(OptionVisitor& v);
+};
+
+// The task that the folder was trained for, on the rows of input_file, with its weights on a
+// backend. Needs nothing beside the folder. Throws Error when a weight is missing, and usage errors
+// for options that cannot be.
+class TrainedModel {
+ public:
+  // `split` is "dev" (rows with known labels, which are scored) or "test" (rows to predict).
+  TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size);
+
+  const Task& task() const { return *task_; }
+  // Whether it is a classifier, whose rows have labels and probabilities.
+  bool is(std::string_view task) const { return description_["task"] == task; }
+  const Json& description() const { return description_; }
+
+  EvaluationResult run(bool score, int64_t max_batches,
+                       const std::function<void(const Example&)>& on_row);
+
+ private:
+  Json description_;  // Task::describe() of the folder
+  std::unique_ptr<Task> task_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<State> state_;
+  std::unique_ptr<EvaluationRunner> runner_;
+  EvaluateOptions evaluate_;
+  CapacityChoice choice_;
+};
+
+}  // namespace bertrain

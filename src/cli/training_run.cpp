@@ -1,0 +1,251 @@
+// Preflight, start or resume, loop, result.
+#include "cli/training_run.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/devices.h"
+#include "cli/load_report.h"
+#include "cli/model_output.h"
+#include "storage/disk_space.h"
+#include "train/capacities.h"
+#include "train/evaluate.h"
+#include "train/fingerprint.h"
+#include "train/loop.h"
+#include "train/signals.h"
+#include "train/training_stream.h"
+
+namespace bertrain {
+namespace {
+
+bool has_split(const Task& task, std::string_view split) {
+  std::vector<std::string> all = task.splits();
+  return std::find(all.begin(), all.end(), split) != all.end();
+}
+
+void say_finished(const RunDirectory& run, int64_t steps, std::ostream& out) {
+  out << fmt::format("already at step {} of {}: nothing to train; the model is in {}\n", steps,
+                     steps, run.file("model"));
+}
+
+// The parts of a run, made in the order of use; each phase is one method.
+class TrainingRun {
+ public:
+  TrainingRun(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options)
+      : run_(run), job_(job), options_(options), task_(*job.task) {}
+
+  void run(std::ostream& out) {
+    RunRequest request = this->request();
+    run_.compare(request);
+    if (run_.finished()) return say_finished(run_, job_.steps, out);
+    open_machine();
+    prepare_loop();
+    prepare_state();
+    run_.start(request);
+    run_.choose("threads", threads_);
+    run_.choose("capacities", to_json(capacities_));
+    log_banner();
+    train_steps() ? publish(out) : leave(out);
+  }
+
+ private:
+  RunRequest request() const;
+  void open_machine();
+  void prepare_loop();
+  void prepare_state();
+  void log_banner() const;
+  bool train_steps();
+  void publish(std::ostream& out);
+  void leave(std::ostream& out) const;
+
+  int agreed_threads() const;
+  std::vector<Capacity> agreed_capacities();
+  BestRule best_rule() const;
+  double epoch_steps() const;
+
+  RunDirectory& run_;
+  const TrainingJob& job_;
+  const TrainingOptions& options_;
+  const Task& task_;
+  int threads_ = 0;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<State> state_;
+  std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<RunCheckpoints> checkpoints_;
+  std::vector<Capacity> capacities_;
+  LoopOptions loop_;
+};
+
+RunRequest TrainingRun::request() const {
+  RunRequest request;
+  request.command = job_.command;
+  request.arguments = job_.arguments;
+  request.settings = job_.settings;
+  request.task = task_.describe();
+  request.data = fingerprints(job_.data_files);
+  request.neutral = neutral_options();
+  return request;
+}
+
+// The threads of the run's first start, since they decide bits; at a new run those asked for.
+int TrainingRun::agreed_threads() const {
+  auto asked = static_cast<int>(options_.threads);
+  const Json* before = run_.chosen("threads");
+  if (before == nullptr) return asked > 0 ? asked : usable_threads();
+  int threads = before->get<int>();
+  if (asked == 0 || asked == threads) return threads;
+  run_.inexact(fmt::format("it ran with {} threads, and {} give other bits", threads, asked));
+  return asked;
+}
+
+void TrainingRun::open_machine() {
+  threads_ = agreed_threads();
+  backend_ = open_backend(options_.device,
+                          {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped});
+  StepOptions step;
+  step.optimizer = make_adamw(adamw_options(options_));
+  step.schedule = {options_.learning_rate, options_.end_learning_rate, job_.steps, job_.warmup,
+                   parse_decay(options_.decay)};
+  step.clip_norm = options_.clip_norm;
+  step.clip_norm_rows = options_.clip_norm_rows;
+  step.compute = compute_type(options_.dtype);
+  step.seed = static_cast<uint64_t>(options_.seed);
+  state_ = std::make_unique<State>(*backend_, parameters_of(task_), step.optimizer.get());
+  runner_ = std::make_unique<StepRunner>(task_, *state_, step);
+  capacities_ = agreed_capacities();
+}
+
+std::vector<Capacity> TrainingRun::agreed_capacities() {
+  if (const Json* before = run_.chosen("capacities")) return capacities_from_json(*before);
+  CapacityChoice choice;
+  choice.batch_size = options_.train_batch_size;
+  choice.accumulate = options_.accumulate;
+  choice.memory = parse_memory(options_.memory);
+  return training_capacities(task_, *backend_, *runner_, "train", choice);
+}
+
+void TrainingRun::prepare_loop() {
+  loop_.steps = job_.steps;
+  loop_.eval_every = parse_cadence("eval_every", options_.eval_every);
+  loop_.save_every = parse_cadence("save_every", options_.save_every);
+  loop_.stop_after = options_.stop_after;
+  loop_.steps_per_epoch = epoch_steps();
+}
+
+// Records are counted only where a cadence in epochs asks for their number.
+double TrainingRun::epoch_steps() const {
+  bool asked = loop_.eval_every.unit == Cadence::epochs || loop_.save_every.unit == Cadence::epochs;
+  if (job_.steps_per_epoch > 0 || !asked) return job_.steps_per_epoch;
+  uint64_t count = task_.examples("train")->skip(kForever);
+  return static_cast<double>(count) / static_cast<double>(options_.train_batch_size);
+}
+
+BestRule TrainingRun::best_rule() const {
+  if (!has_split(task_, "dev")) return {};
+  std::string metric = options_.best_metric.empty() ? job_.best_metric : options_.best_metric;
+  Json scores = task_.scorer()->result();  // of no rows: only the names matter
+  if (scores.contains(metric) && scores[metric].is_number()) {
+    return {metric, higher_is_better(metric)};
+  }
+  std::string names;
+  for (const auto& [name, value] : scores.items()) {
+    if (value.is_number()) names += (names.empty() ? "" : ", ") + name;
+  }
+  throw usage_error("--best_metric={}: the scores are {}", metric, names);
+}
+
+void TrainingRun::prepare_state() {
+  checkpoints_ = std::make_unique<RunCheckpoints>(run_.file("checkpoints"), *state_, options_.keep,
+                                                  best_rule());
+  state_->initialise(static_cast<uint64_t>(options_.seed));
+  if (run_.continues() && checkpoints_->restore()) {
+    log_line("{}: going on after step {} of {}", run_.path(), checkpoints_->step(), job_.steps);
+    return;
+  }
+  if (run_.continues())
+    log_line("{}: that run has no checkpoint yet: it begins again", run_.path());
+  if (!job_.weights.empty()) load_weights(*state_, job_.weights, false);
+  // Two states, since the old one goes when the new one is whole, and the model's parameters.
+  uint64_t bytes = checkpoints_->state_bytes() * 7 / 3;
+  require_space(run_.path(), bytes, "two checkpoints and the model");
+}
+
+void TrainingRun::log_banner() const {
+  log_line("{}: {} parameters, {} steps of {} examples, {} with {} threads, {}", job_.command,
+           state_->parameter_count(), job_.steps, options_.train_batch_size, options_.device,
+           threads_, options_.dtype);
+  log_line("at most {} tokens are computed at once; a longer batch runs in parts",
+           capacities_.back().rows * capacities_.back().slots);
+}
+
+bool TrainingRun::train_steps() {
+  EvaluationRunner evaluation(task_, *state_, runner_->options().compute);
+  EvaluateOptions dev;
+  dev.batch_size = options_.eval_batch_size;
+  dev.max_batches = job_.max_eval_batches;
+  std::function<Json()> evaluate_dev;
+  if (has_split(task_, dev.split)) {
+    CapacityChoice choice;
+    choice.batch_size = dev.batch_size;
+    choice.memory = parse_memory(options_.memory);
+    dev.pack.capacities = evaluation_capacities(task_, *backend_, evaluation, dev.split, choice);
+    evaluate_dev = [&] { return evaluate(task_, evaluation, dev, true).scores; };
+  }
+  TrainingStreamOptions data;
+  data.batch_size = options_.train_batch_size;
+  data.shuffle_buffer = options_.shuffle_buffer;
+  data.seed = static_cast<uint64_t>(options_.seed);
+  data.cut_at_pass_ends = job_.cut_at_pass_ends;
+  data.pack.capacities = capacities_;
+  BatchStream batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
+  Journal journal(run_.path(), checkpoints_->step(), job_.steps, options_.log_every);
+  bool done = train(loop_, *runner_, *batches, *checkpoints_, journal, evaluate_dev);
+  log_line("{:.1f} % of the computed tokens were filling", 100 * journal.wasted_share());
+  return done;
+}
+
+void TrainingRun::publish(std::ostream& out) {
+  int64_t step = checkpoints_->load_best();
+  const Json& scores = checkpoints_->best_scores();
+  write_model(run_.file("model"), task_, job_.config, *job_.tokenizer, *state_,
+              {{"step", step}, {"scores", scores}});
+  run_.finish(job_.steps, {{"step", step}, {"scores", scores}});
+  std::ostringstream text;
+  print_scores(scores, text);
+  text << "global_step = " << step << "\nmodel = " << run_.file("model") << "\n";
+  run_.note(text.str());
+  out << text.str();
+}
+
+void TrainingRun::leave(std::ostream& out) const {
+  int64_t step = checkpoints_->saved_step();
+  if (options_.stop_after == 0 || step < options_.stop_after) {
+    throw Error(
+        fmt::format("stopped by a signal; step {} of {} is saved, and the same command goes "
+                    "on from there",
+                    step, job_.steps),
+        ExitCode::retry);
+  }
+  out << fmt::format("stopped after step {} of {} (--stop_after={})\n", step, job_.steps,
+                     options_.stop_after);
+}
+
+}  // namespace
+
+void print_scores(const Json& scores, std::ostream& out) {
+  for (const auto& [name, value] : scores.items()) {
+    if (value.is_number()) out << name << " = " << value.dump() << "\n";
+  }
+}
+
+void run_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options,
+                  std::ostream& out) {
+  TrainingRun(run, job, options).run(out);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,94 @@
+// One page: what happens between two steps, and the step.
+#include "train/loop.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "train/signals.h"
+
+namespace bertrain {
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  void restart() { start_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Error not_finite(int64_t step, const std::vector<Batch>& micro, const StepResult& result,
+                 int64_t saved) {
+  constexpr size_t kShown = 64;
+  std::string rows;
+  size_t count = 0;
+  for (const Batch& batch : micro) {
+    for (int64_t row : batch.row) {
+      if (count++ < kShown) rows += fmt::format("{}{}", rows.empty() ? "" : ", ", row);
+    }
+  }
+  if (count > kShown) rows += fmt::format(" and {} more", count - kShown);
+  return error(
+      "step {}: the loss is {} and the norm of the gradient {}; the update was not made. Rows of "
+      "the "
+      "batch (from 0): {}. The last checkpoint is that of step {}. A lower --learning_rate or a "
+      "longer "
+      "warm-up helps where the data are sound",
+      step + 1, result.loss, result.gradient_norm, rows, saved);
+}
+
+}  // namespace
+
+bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Batch>>& batches,
+           RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate) {
+  StopSignals signals;
+  Stopwatch since_evaluation, since_save;
+  int64_t step = checkpoints.step();
+  // What is due after a step is decided here, before the next one, so that a resumed run makes up
+  // for an evaluation that its interruption cost it.
+  while (true) {
+    bool done = step >= options.steps;
+    auto is_due = [&](const Cadence& cadence, const Stopwatch& since) {
+      return done || (step > 0 && due(cadence, step, options.steps_per_epoch, since.seconds()));
+    };
+    journal.pause();
+    bool interrupted = StopSignals::requested() != 0;
+    if (evaluate && !interrupted && checkpoints.evaluated_step() != step &&
+        is_due(options.eval_every, since_evaluation)) {
+      try {
+        Json scores = evaluate();
+        journal.evaluation(step, scores);
+        checkpoints.judge(step, scores);
+      } catch (const Stopped&) {
+        interrupted = true;
+      }
+      since_evaluation.restart();
+    }
+    bool leave = done || interrupted || (options.stop_after > 0 && step >= options.stop_after);
+    if (checkpoints.saved_step() != step &&
+        (leave || checkpoints.is_best(step) || is_due(options.save_every, since_save))) {
+      checkpoints.save(step);
+      since_save.restart();
+    }
+    if (leave) return done && !interrupted;
+    journal.resume();
+
+    std::optional<std::vector<Batch>> batch = batches.next();
+    check(batch.has_value(), "training batches have no end");
+    StepResult result;
+    try {
+      result = runner.run(static_cast<uint64_t>(step), *batch);
+    } catch (const Stopped&) {
+      continue;  // between micro-batches: the state is still that of `step`
+    }
+    if (!result.finite()) throw not_finite(step, *batch, result, checkpoints.saved_step());
+    ++step;
+    journal.step(step, *batch, result);
+  }
+}
+
+}  // namespace bertrain

@@ -1,0 +1,33 @@
+// The training loop: batches → steps → metrics, evaluations, checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/json.h"
+#include "data/packer.h"
+#include "train/cadence.h"
+#include "train/journal.h"
+#include "train/resume.h"
+#include "train/step.h"
+
+namespace bertrain {
+
+struct LoopOptions {
+  int64_t steps = 0;           // of the whole run
+  double steps_per_epoch = 0;  // for cadences in epochs
+  Cadence eval_every, save_every;
+  int64_t stop_after = 0;  // leave after this step as if interrupted; 0: never
+};
+
+// Trains from where `checkpoints` stand to the last step. `evaluate` gives the scores of the model
+// as it is (an empty function: there is nothing to evaluate on); it may leave by Stopped. At the
+// end, and wherever the loop leaves, the state is in a checkpoint. Returns true when all steps are
+// done, false when a signal or stop_after ended it before.
+//
+// A loss or gradient that is not finite is an Error that names the step and the rows; the state
+// before that step is the last that was saved.
+bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Batch>>& batches,
+           RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate);
+
+}  // namespace bertrain

@@ -1,0 +1,121 @@
+// Saving and restoring states.
+#include "train/resume.h"
+
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "storage/disk_space.h"
+#include "storage/storage.h"
+
+namespace bertrain {
+namespace {
+
+constexpr std::string_view kState = "state.safetensors", kPosition = "position.json",
+                           kStep = "global_step";
+
+Json read_position(const SavedState& saved) {
+  std::string file = join_path(saved.directory, kPosition);
+  Json position = Json::parse(read_text(file), nullptr, false);
+  if (!position.is_object() || position.value("step", int64_t{-1}) != saved.step) {
+    throw error("{}: not the position of step {}", file, saved.step);
+  }
+  return position;
+}
+
+std::unique_ptr<CheckpointReader> open_state(const SavedState& saved) {
+  return open_checkpoint(join_path(saved.directory, kState));
+}
+
+}  // namespace
+
+RunCheckpoints::RunCheckpoints(const std::string& directory, State& state, int64_t keep,
+                               BestRule rule)
+    : directory_(directory), state_(state), store_(directory, keep), rule_(std::move(rule)) {}
+
+bool RunCheckpoints::restore() {
+  store_.clean();
+  std::optional<SavedState> saved = store_.newest();
+  if (!saved) return false;
+  Json position = read_position(*saved);
+  std::unique_ptr<CheckpointReader> reader = open_state(*saved);
+  state_.load_all(*reader, {std::string(kStep)});
+  step_ = saved_ = saved->step;
+  evaluated_ = position.value("evaluated", int64_t{-1});
+  scores_ = position.value("scores", Json());
+  best_ = position.value("best", int64_t{-1});
+  best_scores_ = position.value("best_scores", Json());
+  // A kill between the two leaves the best state saved but not yet marked.
+  if (best_ == step_) store_.set_best(step_);
+  return true;
+}
+
+void RunCheckpoints::judge(int64_t step, const Json& scores) {
+  evaluated_ = step;
+  scores_ = scores;
+  auto score_in = [&](const Json& all) {
+    auto found = all.find(rule_.metric);
+    check(found != all.end(), "the metric that decides is one of the task's scores");
+    // JSON has no NaN: a score that was none is null.
+    return found->is_number() ? found->get<double>() : std::nan("");
+  };
+  double score = score_in(scores);
+  if (!std::isfinite(score)) return;
+  if (best_ >= 0) {
+    double best = score_in(best_scores_);
+    if (rule_.higher ? score <= best : score >= best) return;
+  }
+  best_ = step;
+  best_scores_ = scores;
+}
+
+uint64_t RunCheckpoints::state_bytes() const {
+  uint64_t bytes = 64 * 1024;  // headers and position.json
+  for (const auto& [name, type] : state_.types()) {
+    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
+  }
+  return bytes;
+}
+
+void RunCheckpoints::save(int64_t step) {
+  try {
+    StateStore::Pending pending = store_.begin(step);
+    Named<ArrayType> types = state_.types();
+    types.emplace(kStep, ArrayType{DType::i64, {}});
+    auto writer = create_checkpoint(pending.file(kState), CheckpointFormat::safetensors, types);
+    writer->write(kStep, scalar<int64_t>(step));
+    state_.save(*writer);
+    writer->commit();
+    Json position = {{"step", step},
+                     {"evaluated", evaluated_},
+                     {"scores", scores_},
+                     {"best", best_},
+                     {"best_scores", best_scores_}};
+    write_text(pending.file(kPosition), position.dump(2) + "\n");
+    pending.complete();
+  } catch (const Error& e) {
+    std::string run = std::filesystem::path(directory_).parent_path().string();
+    std::string before = saved_ < 0 ? "there is no earlier checkpoint"
+                                    : fmt::format("the checkpoint of step {} is whole", saved_);
+    throw error("saving step {} ({} bytes needed, {} free): {}; {}", step, state_bytes(),
+                free_bytes(run), e.what(), before);
+  }
+  if (best_ == step) store_.set_best(step);
+  saved_ = step;
+}
+
+int64_t RunCheckpoints::load_best() {
+  if (best_ < 0 || best_ == saved_) return saved_;
+  std::optional<SavedState> best = store_.best();
+  if (!best || best->step != best_) {
+    throw error("{}: the state of the best step, {}, is gone", directory_, best_);
+  }
+  verify_state(*best);
+  std::unique_ptr<CheckpointReader> reader = open_state(*best);
+  for (const Parameter& p : state_.parameters()) state_.set(p.name, reader->read(p.name));
+  return best_;
+}
+
+}  // namespace bertrain
