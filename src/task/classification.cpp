@@ -84,6 +84,10 @@ class Classification final : public Task {
     if (split == "train" && train_) return stream(train_);
     if (split == "dev" && dev_) return stream(dev_);
     if (split == "test" && !options_.test_file.empty()) {
+      if (options_.test_file == "-") {
+        check(!input_taken_, "standard input is read once: its lengths cannot be sampled before");
+        input_taken_ = true;
+      }
       auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
                                                     row_options(options_, true), true);
       return stream_texts(std::move(reader), encoder_, labels_);
@@ -135,6 +139,7 @@ class Classification final : public Task {
   std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<const Labels> labels_;
   std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
+  mutable bool input_taken_ = false;       // a stream of standard input was given out
 };
 
 // What the options leave open is as it was when the model was trained.

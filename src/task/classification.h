@@ -43,15 +43,15 @@ struct ClassificationOptions {
 // Splits: train and dev (from train_file, dev_file or the part held out), test (from test_file), as
 // far as there are files. Labels are those of `description` if there is one, else learnt from
 // train_file, sorted. A label in dev that is not among them is an Error with file and line; test
-// files need no labels. With a `description` (of a model folder) the columns and the length that the
-// options do not give are taken from it. Files are read here, so that what is wrong
-// in them is known before anything runs.
+// files need no labels, and may be standard input, whose examples can be asked for only once. With
+// a `description` (of a model folder) the columns and the length that the options do not give are
+// taken from it. Files are read here, so that what is wrong in them is known before anything runs.
 //
 // Schema: label i32 [E]. Predictions: probabilities f32 [E, C], loss f32 [E]. Term:
 // classification_loss, the mean over examples.
 // Rows: `label` and `probability` of the likeliest class, `probabilities` in the order of
 // describe()'s labels; `id` where the table has ids; `gold` and `loss` where the label is known.
-// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_count, classes (precision, recall, F1,
+// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, eval_count, classes (precision, recall, F1,
 // support of each), confusion (labels; matrix [label, predicted] of counts).
 std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
                                           const BertConfig& config,

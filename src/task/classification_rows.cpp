@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "metrics/scores.h"
 #include "task/ordered_rows.h"
 
 namespace bertrain {
@@ -35,70 +36,48 @@ class ClassificationRows final : public OrderedRows {
   std::shared_ptr<const Labels> labels_;
 };
 
-double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
-
 class ClassificationScorer final : public Scorer {
  public:
   explicit ClassificationScorer(std::shared_ptr<const Labels> labels)
-      : labels_(std::move(labels)), confusion_(labels_->size() * labels_->size()) {}
+      : labels_(std::move(labels)), confusion_(labels_->size()) {}
 
   void add(const Example& row) override {
     if (!row.contains("gold")) {
-      throw error("row {} has no label, so it cannot be scored", count_);
+      throw error("row {} (counted from 0) has no label, so it cannot be scored",
+                  confusion_.total());
     }
     int64_t gold = labels_->find(strings(row, "gold").at(0));
     int64_t predicted = labels_->find(strings(row, "label").at(0));
     check(gold >= 0 && predicted >= 0, "a scored row has labels of the model");
-    ++confusion_[static_cast<size_t>(gold) * labels_->size() + static_cast<size_t>(predicted)];
-    loss_ += static_cast<double>(floats(row, "loss").at(0));
-    ++count_;
+    confusion_.add(static_cast<size_t>(gold), static_cast<size_t>(predicted));
+    loss_.add(static_cast<double>(floats(row, "loss").at(0)));
   }
 
   Json result() const override {
-    size_t classes = labels_->size();
-    Json each = Json::object(), matrix = Json::array();
-    uint64_t correct = 0;
-    double f1_sum = 0;
-    size_t present = 0;
-    for (size_t c = 0; c < classes; ++c) {
-      uint64_t hits = at(c, c), gold = 0, predicted = 0;
+    Json classes = Json::object(), matrix = Json::array();
+    for (size_t c = 0; c < labels_->size(); ++c) {
+      Hits hits = confusion_.hits(c);
+      classes[labels_->name(c)] = {{"precision", hits.precision()},
+                                   {"recall", hits.recall()},
+                                   {"f1", hits.f1()},
+                                   {"support", hits.support()}};
       Json line = Json::array();
-      for (size_t other = 0; other < classes; ++other) {
-        gold += at(c, other);
-        predicted += at(other, c);
-        line.push_back(at(c, other));
-      }
-      // A class that is never predicted, or never there, scores 0 and not 0 / 0.
-      double precision = ratio(static_cast<double>(hits), static_cast<double>(predicted));
-      double recall = ratio(static_cast<double>(hits), static_cast<double>(gold));
-      double f1 = ratio(2 * precision * recall, precision + recall);
-      each[labels_->name(c)] = {
-          {"precision", precision}, {"recall", recall}, {"f1", f1}, {"support", gold}};
-      matrix.push_back(line);
-      correct += hits;
-      if (gold + predicted > 0) {
-        f1_sum += f1;
-        ++present;
-      }
+      for (size_t p = 0; p < labels_->size(); ++p) line.push_back(confusion_.count(c, p));
+      matrix.push_back(std::move(line));
     }
-    double n = static_cast<double>(count_);
-    return {{"eval_accuracy", ratio(static_cast<double>(correct), n)},
-            {"eval_loss", ratio(loss_, n)},
-            {"eval_macro_f1", ratio(f1_sum, static_cast<double>(present))},
-            {"eval_count", count_},
-            {"classes", each},
-            {"confusion", {{"labels", labels_->names()}, {"matrix", matrix}}}};
+    return {{"eval_accuracy", confusion_.accuracy()},
+            {"eval_loss", loss_.mean()},
+            {"eval_macro_f1", confusion_.macro_f1()},
+            {"eval_matthews", confusion_.matthews()},
+            {"eval_count", confusion_.total()},
+            {"classes", std::move(classes)},
+            {"confusion", {{"labels", labels_->names()}, {"matrix", std::move(matrix)}}}};
   }
 
  private:
-  uint64_t at(size_t gold, size_t predicted) const {
-    return confusion_[gold * labels_->size() + predicted];
-  }
-
   std::shared_ptr<const Labels> labels_;
-  std::vector<uint64_t> confusion_;  // [C, C]: label, predicted
-  double loss_ = 0;
-  uint64_t count_ = 0;
+  Confusion confusion_;
+  WeightedMean loss_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "metrics/scores.h"
 #include "task/ordered_rows.h"
 
 namespace bertrain {
@@ -51,25 +52,27 @@ class PretrainingScorer final : public Scorer {
     auto value = [&](std::string_view name) {
       return static_cast<double>(floats(row, name).at(0));
     };
-    weight_ += value("masked_lm_weight");
-    lm_loss_ += value("masked_lm_loss");
-    lm_correct_ += value("masked_lm_correct");
-    next_loss_ += value("next_sentence_loss");
-    next_correct_ += value("next_sentence_correct");
-    ++count_;
+    // The row has sums over its targets; their mean counts as often as their weight says.
+    double weight = value("masked_lm_weight");
+    if (weight > 0) {
+      lm_loss_.add(value("masked_lm_loss") / weight, weight);
+      lm_correct_.add(value("masked_lm_correct") / weight, weight);
+    }
+    next_loss_.add(value("next_sentence_loss"));
+    next_correct_.add(value("next_sentence_correct"));
   }
 
   Json result() const override {
-    // Without rows or targets the means are 0: JSON has no NaN.
-    double n = count_ > 0 ? static_cast<double>(count_) : 1, w = weight_ > 0 ? weight_ : 1;
-    return {{"masked_lm_accuracy", lm_correct_ / w},       {"masked_lm_loss", lm_loss_ / w},
-            {"next_sentence_accuracy", next_correct_ / n}, {"next_sentence_loss", next_loss_ / n},
-            {"loss", lm_loss_ / w + next_loss_ / n},       {"eval_count", count_}};
+    return {{"masked_lm_accuracy", lm_correct_.mean()},
+            {"masked_lm_loss", lm_loss_.mean()},
+            {"next_sentence_accuracy", next_correct_.mean()},
+            {"next_sentence_loss", next_loss_.mean()},
+            {"loss", lm_loss_.mean() + next_loss_.mean()},
+            {"eval_count", static_cast<uint64_t>(next_loss_.weight())}};
   }
 
  private:
-  double weight_ = 0, lm_loss_ = 0, lm_correct_ = 0, next_loss_ = 0, next_correct_ = 0;
-  uint64_t count_ = 0;
+  WeightedMean lm_loss_, lm_correct_, next_loss_, next_correct_;
 };
 
 }  // namespace
