@@ -132,10 +132,6 @@ void run_predict(Args args, std::ostream& out) {
   bool follow = o.inference.input_file == "-";
   int64_t batch = o.predict_batch_size != 0 ? o.predict_batch_size : follow ? 1 : 32;
   TrainedModel model(o.inference, "test", batch);
-  if (!model.is("classification")) {
-    throw error("{} is a pre-trained model, which predicts nothing yet: finetune it for a task",
-                o.inference.model_dir);
-  }
   auto printer =
       make_printer(o.output_format, model.description()["labels"].get<std::vector<std::string>>());
   RowOutput rows(o.output_file, follow, out);

@@ -60,6 +60,9 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   if (description_.is_null()) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
+  if (split == "test" && is("pretraining")) {
+    throw error("{} is a pre-trained model, which labels nothing: finetune it for a task", *path);
+  }
   TaskOptions task;
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);

@@ -33,7 +33,6 @@ class TrainedModel {
   TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size);
 
   const Task& task() const { return *task_; }
-  // Whether it is a classifier, whose rows have labels and probabilities.
   bool is(std::string_view task) const { return description_["task"] == task; }
   const Json& description() const { return description_; }
 
