@@ -13,7 +13,11 @@
 namespace bertrain {
 namespace {
 
-constexpr size_t kBatch = 8192;  // records encoded before they are appended
+// Records encoded before they are appended: enough for all threads, and no more than about 64 MiB.
+size_t batch_of(const RecordShape& shape) {
+  auto bytes = static_cast<size_t>(4 * shape.max_seq_length + 8 * shape.max_predictions_per_seq);
+  return std::clamp<size_t>((size_t{64} << 20) / bytes, 1, 8192);
+}
 
 }  // namespace
 
@@ -64,7 +68,7 @@ void RecordFiles::write(const Instances& instances, const RecordShape& shape) {
                 instances.size(), uris_.size());
   }
   auto shown = std::chrono::steady_clock::now();
-  std::vector<std::string> frames(std::min(kBatch, instances.size()));
+  std::vector<std::string> frames(std::min(batch_of(shape), instances.size()));
   for (size_t start = 0; start < instances.size(); start += frames.size()) {
     size_t count = std::min(frames.size(), instances.size() - start);
 #pragma omp parallel for schedule(static, 64)

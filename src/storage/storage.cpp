@@ -15,10 +15,13 @@ namespace {
 
 std::string_view scheme_of(std::string_view uri) {
   size_t end = uri.find("://");
-  if (end == std::string_view::npos || uri.substr(0, end).find('/') != std::string_view::npos) {
-    return "";
-  }
-  return uri.substr(0, end);
+  if (end == std::string_view::npos) return "";
+  std::string_view scheme = uri.substr(0, end);
+  auto belongs = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '-';
+  };
+  return std::all_of(scheme.begin(), scheme.end(), belongs) ? scheme : "";
 }
 
 bool is_pattern(std::string_view part) {

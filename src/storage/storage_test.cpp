@@ -139,6 +139,8 @@ TEST(storage, FileNamesThatWouldBeRead) {
   EXPECT_THAT(message_of([] { read_text("/nowhere/x"); }), HasSubstr("/nowhere/x: No such file"));
   EXPECT_THAT(message_of([] { storage_for("gs://bucket/x"); }),
               HasSubstr("gs://bucket/x: this build does not support buckets"));
+  EXPECT_THAT(message_of([] { expand_globs("/dev/null,gs://bucket/x"); }),
+              HasSubstr("gs://bucket/x: this build does not support buckets"));
   EXPECT_THAT(message_of([] { storage_for("ftp://x"); }), HasSubstr("ftp://"));
 }
 
