@@ -43,7 +43,7 @@ class TfRecordReader {
   uint64_t position_ = 0;       // of begin_ in the file
   uint64_t number_ = 0, offset_ = 0, corrupt_ = 0;
   bool searching_ = false;  // within a stretch of damage, already counted
-  bool broken_ = false;         // nothing more can be read
+  bool broken_ = false;     // nothing more can be read
 };
 
 // The bytes of one framed record.
