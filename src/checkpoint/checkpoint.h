@@ -38,8 +38,8 @@ enum class CheckpointFormat { tf_bundle, safetensors };
 // missing, or "truncated: expected N bytes, found M".
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri);
 
-// Whether there is something by that name that open_checkpoint reads, damaged or not. Weight files of
-// other programs are an Error that says how to convert them.
+// Whether there is something by that name that open_checkpoint reads, damaged or not. Weight files
+// of other programs are an Error that says how to convert them.
 bool is_checkpoint(std::string_view uri);
 
 // `uri` is the safetensors file or the TF prefix. Safetensors holds all arrays until commit, since

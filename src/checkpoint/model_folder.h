@@ -1,4 +1,4 @@
-// The result of a run as a folder that `transformers` opens as it is, and ours needs nothing beside.
+// The result of a run as a folder: `transformers` opens it as it is, we need nothing beside it.
 #pragma once
 
 #include <functional>
@@ -39,9 +39,9 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Transposes& transposes);
 
 // What a folder of ours or of transformers says of its model; the weights are open_checkpoint()'s.
-// Keys of config.json that are fields here are taken out of `config`; the vocabulary is the lines of
-// vocab.txt, none when it is not there. Throws Error naming the file that is missing or damaged; a
-// folder without bertrain.json has bertrain null.
+// Keys of config.json that are fields here are taken out of `config`; the vocabulary is the lines
+// of vocab.txt, none when it is not there. Throws Error naming the file that is missing or damaged;
+// a folder without bertrain.json has bertrain null.
 ModelFolder read_model_folder(std::string_view directory);
 
 // Whether the directory holds a config.json and so can be read as a model folder.

@@ -1,4 +1,4 @@
-// The saved states of a run in one directory: each is whole or not there, the newest and the best stay.
+// The saved states of a run: each is whole or not there; the newest and the best stay.
 #pragma once
 
 #include <cstdint>

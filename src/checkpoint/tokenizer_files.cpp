@@ -90,8 +90,8 @@ std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& fol
   require("[UNK]");
   Json strip = folder.strip_accents ? Json(*folder.strip_accents) : Json();
   Json added = Json::array(), specials = Json::object();
-  // BertTokenizer would rebuild the tokenizer from vocab.txt, with a limit of 100 characters a word;
-  // this class takes tokenizer.json as it is, but must be told of the segments.
+  // BertTokenizer would rebuild the tokenizer from vocab.txt, with its own limit of 100 characters a
+  // word; this class takes tokenizer.json as it is, but must be told of the segments.
   Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                  {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}},
                  {"do_lower_case", folder.do_lower_case},

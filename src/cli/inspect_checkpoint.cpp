@@ -1,4 +1,4 @@
-// What is in a checkpoint: names, types and shapes of its tensors, and how many parameters they are.
+// What is in a checkpoint: names, types and shapes of its tensors, and the number of parameters.
 #include <algorithm>
 #include <ostream>
 

@@ -92,7 +92,7 @@ double Confusion::weighted_f1() const {
 }
 
 double Confusion::matthews() const {
-  // R_K = (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)), with c right of s, p predicted, t true.
+  // R_K = (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)): c right of s, p predicted, t true.
   double right = 0, sum = 0, both = 0, predicted_squares = 0, true_squares = 0;
   for (size_t c = 0; c < classes_; ++c) {
     Hits h = hits(c);
