@@ -1,7 +1,10 @@
 // The table of devices.
 #include "cli/devices.h"
 
+#include "backend/cpu/kernels/gemm.h"
+#include "backend/cpu/kernels/instruction_set.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/options.h"
 
 namespace bertrain {
@@ -17,6 +20,20 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
   std::string near = nearest(device, {"cpu", "reference", "gpu", "tpu"});
   throw usage_error("--device={}: cpu or reference expected{}", device,
                     near.empty() ? "" : " (did you mean " + near + "?)");
+}
+
+std::string instruction_set_of(const std::string& device) {
+  return device == "cpu" ? instruction_set() : "";
+}
+
+void choose_instruction_set(const std::string& device, const std::string& name) {
+  if (device == "cpu" && name != instruction_set()) use_instruction_set(name);
+}
+
+std::string usable_dtype(const std::string& device, const std::string& asked) {
+  if (device != "cpu" || asked != "bf16" || has_bf16_dot()) return asked;
+  log_line("this CPU has no bf16 dot product, so --dtype=bf16 would only be slower: fp32 is used");
+  return "fp32";
 }
 
 }  // namespace bertrain

@@ -12,4 +12,13 @@ namespace bertrain {
 // for unknown ones.
 std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options);
 
+// The instruction set that decides a device's bits; "" where none does.
+std::string instruction_set_of(const std::string& device);
+// From now on that one. Throws Error if this machine does not have it.
+void choose_instruction_set(const std::string& device, const std::string& name);
+
+// The dtype that is worth computing in: asked for, or fp32 where the device has no instructions for
+// bf16, which is then said.
+std::string usable_dtype(const std::string& device, const std::string& asked);
+
 }  // namespace bertrain

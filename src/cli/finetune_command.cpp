@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/training_run.h"
 #include "task/catalog.h"
 
@@ -77,6 +78,7 @@ void run_finetune(Args args, std::ostream& out) {
   check_options(o);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
+    log_line("finetune: checking the model and the rows; the run is in {}", run.path());
     TrainingJob job;
     job.command = "finetune";
     job.arguments.assign(args.begin(), args.end());

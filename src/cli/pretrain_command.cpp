@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
@@ -52,6 +53,7 @@ void run_pretrain(Args args, std::ostream& out) {
   check_options(o);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
+    log_line("pretrain: checking the model and the records; the run is in {}", run.path());
     TrainingJob job;
     job.command = "pretrain";
     job.arguments.assign(args.begin(), args.end());

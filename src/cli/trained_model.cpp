@@ -77,7 +77,8 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);
   load_weights(*state_, *path, true);
-  runner_ = std::make_unique<EvaluationRunner>(*task_, *state_, compute_type(o.dtype));
+  runner_ = std::make_unique<EvaluationRunner>(*task_, *state_,
+                                               compute_type(usable_dtype(o.device, o.dtype)));
   evaluate_.split = std::move(split);
   evaluate_.batch_size = batch_size;
   // Standard input is read once, row by row: nothing of it can be sampled before.

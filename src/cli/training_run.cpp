@@ -28,6 +28,14 @@ bool has_split(const Task& task, std::string_view split) {
   return std::find(all.begin(), all.end(), split) != all.end();
 }
 
+uint64_t bytes_of(const Named<ArrayType>& types) {
+  uint64_t bytes = 0;
+  for (const auto& [name, type] : types) {
+    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
+  }
+  return bytes;
+}
+
 void say_finished(const RunDirectory& run, int64_t steps, std::ostream& out) {
   out << fmt::format("already at step {} of {}: nothing to train; the model is in {}\n", steps,
                      steps, run.file("model"));
@@ -48,6 +56,8 @@ class TrainingRun {
     prepare_state();
     run_.start(request);
     run_.choose("threads", threads_);
+    run_.choose("instruction_set", instruction_set_of(options_.device));
+    run_.choose("dtype", dtype_);
     run_.choose("capacities", to_json(capacities_));
     log_banner();
     train_steps() ? publish(out) : leave(out);
@@ -58,12 +68,14 @@ class TrainingRun {
   void open_machine();
   void prepare_loop();
   void prepare_state();
-  void log_banner() const;
+  void log_banner();
   bool train_steps();
   void publish(std::ostream& out);
   void leave(std::ostream& out) const;
 
   int agreed_threads() const;
+  void agree_instruction_set() const;
+  std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
   BestRule best_rule() const;
   double epoch_steps() const;
@@ -73,6 +85,7 @@ class TrainingRun {
   const TrainingOptions& options_;
   const Task& task_;
   int threads_ = 0;
+  std::string dtype_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<State> state_;
   std::unique_ptr<StepRunner> runner_;
@@ -103,8 +116,25 @@ int TrainingRun::agreed_threads() const {
   return asked;
 }
 
+void TrainingRun::agree_instruction_set() const {
+  const Json* before = run_.chosen("instruction_set");
+  if (before == nullptr) return;
+  try {
+    choose_instruction_set(options_.device, before->get<std::string>());
+  } catch (const Error& e) {
+    run_.inexact(e.what());
+  }
+}
+
+std::string TrainingRun::agreed_dtype() const {
+  const Json* before = run_.chosen("dtype");
+  return before ? before->get<std::string>() : usable_dtype(options_.device, options_.dtype);
+}
+
 void TrainingRun::open_machine() {
   threads_ = agreed_threads();
+  agree_instruction_set();
+  dtype_ = agreed_dtype();
   backend_ = open_backend(options_.device,
                           {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped});
   StepOptions step;
@@ -113,7 +143,7 @@ void TrainingRun::open_machine() {
                    parse_decay(options_.decay)};
   step.clip_norm = options_.clip_norm;
   step.clip_norm_rows = options_.clip_norm_rows;
-  step.compute = compute_type(options_.dtype);
+  step.compute = compute_type(dtype_);
   step.seed = static_cast<uint64_t>(options_.seed);
   state_ = std::make_unique<State>(*backend_, parameters_of(task_), step.optimizer.get());
   runner_ = std::make_unique<StepRunner>(task_, *state_, step);
@@ -126,6 +156,7 @@ std::vector<Capacity> TrainingRun::agreed_capacities() {
   choice.batch_size = options_.train_batch_size;
   choice.accumulate = options_.accumulate;
   choice.memory = parse_memory(options_.memory);
+  choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
   return training_capacities(task_, *backend_, *runner_, "train", choice);
 }
 
@@ -175,12 +206,14 @@ void TrainingRun::prepare_state() {
   require_space(run_.path(), bytes, "two checkpoints and the model");
 }
 
-void TrainingRun::log_banner() const {
+void TrainingRun::log_banner() {
   log_line("{}: {} parameters, {} steps of {} examples, {} with {} threads, {}", job_.command,
            state_->parameter_count(), job_.steps, options_.train_batch_size, options_.device,
-           threads_, options_.dtype);
-  log_line("at most {} tokens are computed at once; a longer batch runs in parts",
-           capacities_.back().rows * capacities_.back().slots);
+           threads_, dtype_);
+  const Capacity& largest = capacities_.back();
+  bool parts = largest.examples < options_.train_batch_size;
+  log_line("at most {} tokens are computed at once, in {} of memory; a longer batch runs in parts",
+           largest.rows * largest.slots, readable_bytes(runner_->facts(largest, parts).peak));
 }
 
 bool TrainingRun::train_steps() {

@@ -73,7 +73,8 @@ std::vector<Capacity> training_capacities(const Task& task, const Backend& backe
                                           const CapacityChoice& choice) {
   return fitting(needs_of(task, backend, split, choice), choice.memory,
                  [&](const Capacity& capacity, bool parts) {
-                   return runner.facts(capacity, parts || choice.accumulate > 1).peak;
+                   bool micro = parts || choice.accumulate > 1;
+                   return runner.facts(capacity, micro).peak + (micro ? choice.slot_bytes : 0);
                  });
 }
 

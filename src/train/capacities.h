@@ -13,8 +13,9 @@ namespace bertrain {
 
 struct CapacityChoice {
   int64_t batch_size = 32;
-  int64_t accumulate = 0;  // a batch runs in this many parts at least; 0: as few as memory allows
-  uint64_t memory = 0;     // bytes that a step may take; 0: no limit
+  int64_t accumulate = 0;   // a batch runs in this many parts at least; 0: as few as memory allows
+  uint64_t memory = 0;      // bytes that a step may take; 0: no limit
+  uint64_t slot_bytes = 0;  // optimizer's: they lie in memory while micro-batches run, too
   int64_t padded_length = 0;  // see PackOptions
 };
 

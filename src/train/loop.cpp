@@ -32,13 +32,15 @@ Error not_finite(int64_t step, const std::vector<Batch>& micro, const StepResult
     }
   }
   if (count > kShown) rows += fmt::format(" and {} more", count - kShown);
+  std::string before = saved < 0 ? "Nothing was saved"
+                                 : fmt::format("The last checkpoint is that of step {}", saved);
   return error(
       "step {}: the loss is {} and the norm of the gradient {}; the update was not made. Rows of "
       "the "
-      "batch (from 0): {}. The last checkpoint is that of step {}. A lower --learning_rate or a "
-      "longer "
-      "warm-up helps where the data are sound",
-      step + 1, result.loss, result.gradient_norm, rows, saved);
+      "batch (from 0): {}. {}. A lower --learning_rate or a longer warm-up helps where the data "
+      "are "
+      "sound",
+      step + 1, result.loss, result.gradient_norm, rows, before);
 }
 
 }  // namespace
