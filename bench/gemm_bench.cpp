@@ -1,5 +1,5 @@
 // Times the matrix product on the shapes of BERT training, as a share of what the multipliers give
-// at that moment.
+// at that moment. Usage: gemm_bench [f32|bf16 [WIDTH]]; the width of the model, all if absent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ double seconds_of(const Gemm& g) {
 // do not count.
 void report(std::string_view name, const Gemm& g, double scale) {
   double best = 0, speed = 0;
-  for (int repetition = 0; repetition < 30; ++repetition) {
+  for (int repetition = 0; repetition < 12; ++repetition) {
     const double before = fma_burst(0.003);
     const double seconds = seconds_of(g);
     const double after = fma_burst(0.003);
@@ -39,7 +39,7 @@ void report(std::string_view name, const Gemm& g, double scale) {
              speed / 1e9, 100 * best);
 }
 
-void run(bool bf16) {
+void run(bool bf16, int64_t width) {
   struct Layer {
     int64_t tokens, in, out;
   };
@@ -50,6 +50,7 @@ void run(bool bf16) {
   const DType type = bf16 ? DType::bf16 : DType::f32;
   const double scale = bf16 ? 2 : 1;
   for (const Layer& l : layers) {
+    if (width != 0 && std::min(l.in, l.out) != width) continue;
     const size_t most =
         static_cast<size_t>(std::max({l.tokens * l.in, l.tokens * l.out, l.in * l.out}));
     HugeBuffer x(most * 4), y(most * 4), w(most * 4);
@@ -77,4 +78,6 @@ void run(bool bf16) {
 }  // namespace
 }  // namespace bertrain
 
-int main(int argc, char** argv) { bertrain::run(argc > 1 && !std::strcmp(argv[1], "bf16")); }
+int main(int argc, char** argv) {
+  bertrain::run(argc > 1 && !std::strcmp(argv[1], "bf16"), argc > 2 ? std::atoll(argv[2]) : 0);
+}

@@ -189,11 +189,8 @@ class Head {
 
   // Head columns of `count` slots as B [count, depth].
   void pack(const std::byte* x, int64_t count, float* to) const {
-    for (int64_t c = 0; c < depth_; c += kernel_.columns) {
-      kernel_.pack_strip(x + c * static_cast<int64_t>(size_of(a_.dtype)), a_.dtype, a_.width, count,
-                         std::min(kernel_.columns, depth_ - c), kernel_.columns,
-                         to + c * gemm_steps(kernel_, count));
-    }
+    kernel_.pack_strips(x, a_.dtype, a_.width, count, depth_, kernel_.columns, to,
+                        kernel_.columns * gemm_steps(kernel_, count));
   }
 
   void copy_rows(const std::byte* x, int64_t count) const {
@@ -220,11 +217,8 @@ class Head {
   Left by_column(float* scores, int64_t queries) const {
     if (kernel_.pair == 1) return {scores, stride_, kernel_.rows, true};
     const int64_t steps = gemm_steps(kernel_, queries);
-    for (int64_t j = 0; j < range_.count; j += kernel_.rows) {
-      kernel_.pack_strip(scores + j, DType::f32, stride_, queries,
-                         std::min(kernel_.rows, range_.count - j), kernel_.rows,
-                         left_turned_ + j * steps);
-    }
+    kernel_.pack_strips(scores, DType::f32, stride_, queries, range_.count, kernel_.rows,
+                        left_turned_, kernel_.rows * steps);
     return {left_turned_, kernel_.rows, kernel_.rows * steps, true};
   }
 

@@ -66,11 +66,10 @@ __attribute__((noinline)) void tile(const GemmTiles& t, const float* __restrict 
   __m512 sum[R][2];
 #pragma GCC unroll 12
   for (int i = 0; i < R; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
-  if (!t.c_bf16 && t.accumulate) {
-    for (int i = 0; i < R; ++i) {
-      const float* c = static_cast<const float*>(t.c) + (row + i) * t.c_stride;
-      __builtin_prefetch(c), __builtin_prefetch(c + 16);
-    }
+  const int64_t size = t.c_bf16 ? sizeof(uint16_t) : sizeof(float);
+  const char* c = static_cast<const char*>(t.c) + row * t.c_stride * size;
+  for (int i = 0; i < R; ++i, c += t.c_stride * size) {
+    __builtin_prefetch(c, 1), __builtin_prefetch(c + (kColumns - 1) * size, 1);
   }
   const float* __restrict b = t.b;
   const int64_t stride = t.a_stride;
@@ -138,18 +137,31 @@ void rows_of(const T* source, int64_t source_stride, int64_t count, int64_t dept
 }
 
 template <class T>
-void strip_of(const T* source, int64_t source_stride, int64_t depth, int64_t count, int64_t width,
-              float* to) {
-  for (int64_t k = 0; k < depth; k += 2, to += width) {
-    const T* row = source + k * source_stride;
-    for (int64_t j = 0; j < width; j += 16) {
-      const __mmask16 mask = first(count - j);
-      const __m256i low = bits_of(row + j, mask);
-      const __m256i high =
-          k + 1 < depth ? bits_of(row + source_stride + j, mask) : _mm256_setzero_si256();
-      const __m512i pairs = _mm512_or_si512(_mm512_cvtepu16_epi32(low),
-                                            _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
-      _mm512_mask_storeu_epi32(to + j, first(width - j), pairs);
+void strips_of(const T* source, int64_t source_stride, int64_t depth, int64_t count, int64_t width,
+               float* to, int64_t strip) {
+  constexpr int64_t kBlock = 32;  // rows that stay in the first cache from strip to strip
+  for (int64_t k0 = 0; k0 < depth; k0 += kBlock) {
+    const int64_t k1 = k0 + kBlock < depth ? k0 + kBlock : depth;
+    for (int64_t s = 0; s < count; s += width) {
+      const int64_t n = count - s < width ? count - s : width;
+      for (int64_t k = k0; k < k1; k += 2) {
+        const T* row = source + k * source_stride + s;
+        float* at = to + s / width * strip + k / 2 * width;
+        for (int64_t j = 0; j < width; j += 16) {
+          const __mmask16 mask = first(n - j);
+          const __m256i low = bits_of(row + j, mask);
+          const __m256i high =
+              k + 1 < depth ? bits_of(row + source_stride + j, mask) : _mm256_setzero_si256();
+          const __m512i pairs = _mm512_or_si512(_mm512_cvtepu16_epi32(low),
+                                                _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
+          // May spill over what comes after it, because rows are written in order; not the last.
+          if (k + 2 < depth) {
+            _mm512_storeu_si512(at + j, pairs);
+          } else {
+            _mm512_mask_storeu_epi32(at + j, first(width - j), pairs);
+          }
+        }
+      }
     }
   }
 }
@@ -200,11 +212,12 @@ void pack_rows(const void* source, DType dtype, int64_t source_stride, int64_t c
       ? rows_of(static_cast<const float*>(source), source_stride, count, depth, to, stride)
       : rows_of(static_cast<const uint16_t*>(source), source_stride, count, depth, to, stride);
 }
-void pack_strip(const void* source, DType dtype, int64_t source_stride, int64_t depth,
-                int64_t count, int64_t width, float* to) {
+void pack_strips(const void* source, DType dtype, int64_t source_stride, int64_t depth,
+                 int64_t count, int64_t width, float* to, int64_t strip) {
   dtype == DType::f32
-      ? strip_of(static_cast<const float*>(source), source_stride, depth, count, width, to)
-      : strip_of(static_cast<const uint16_t*>(source), source_stride, depth, count, width, to);
+      ? strips_of(static_cast<const float*>(source), source_stride, depth, count, width, to, strip)
+      : strips_of(static_cast<const uint16_t*>(source), source_stride, depth, count, width, to,
+                  strip);
 }
 void pack_transposed(const void* source, DType dtype, int64_t source_stride, int64_t depth,
                      int64_t count, int64_t width, float* to) {
@@ -213,7 +226,7 @@ void pack_transposed(const void* source, DType dtype, int64_t source_stride, int
       : transposed_of(static_cast<const uint16_t*>(source), source_stride, depth, count, width, to);
 }
 
-constexpr GemmKernel kKernel{kRows, kColumns, 2, pack_rows, pack_strip, pack_transposed, tiles};
+constexpr GemmKernel kKernel{kRows, kColumns, 2, pack_rows, pack_strips, pack_transposed, tiles};
 
 }  // namespace
 }  // namespace bertrain

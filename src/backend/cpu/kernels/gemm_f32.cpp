@@ -3,6 +3,8 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/kernels/gemm_f32.cpp"
 #include "hwy/foreach_target.h"
 // after foreach_target
+#include <algorithm>
+
 #include "backend/cpu/kernels/gemm_kernel.h"
 #include "backend/cpu/kernels/lanes-inl.h"
 #include "hwy/highway.h"
@@ -16,33 +18,42 @@ namespace {
 constexpr int kRows = (kLanes >= 16 || HWY_TARGET == HWY_NEON) ? 12 : 6;
 constexpr int64_t kColumns = 2 * kLanes;
 
+// Any tile but the plain one: part of the columns, bf16, a sum that begins with what is there.
 template <int R>
-HWY_INLINE void store_tile(const GemmTiles& t, const V (&sum)[R][2], int64_t row) {
-  V bias0 = hn::Zero(kF), bias1 = hn::Zero(kF);
-  if (t.bias != nullptr) bias0 = load(t.bias), bias1 = load(t.bias + kLanes);
-  const bool whole = t.columns == kColumns;
-#pragma GCC unroll 12
+HWY_NOINLINE void store_special(const GemmTiles& t, const V (&sum)[R][2], int64_t row) {
   for (int i = 0; i < R; ++i) {
-    V s0 = hn::Add(sum[i][0], bias0), s1 = hn::Add(sum[i][1], bias1);
+    V s0 = sum[i][0], s1 = sum[i][1];
     const int64_t at = (row + i) * t.c_stride;
+    const int64_t n0 = std::min(t.columns, kLanes), n1 = t.columns - n0;
     if (t.c_bf16) {
       uint16_t* c = static_cast<uint16_t*>(t.c) + at;
-      HWY_ALIGN uint16_t line[kColumns];
-      uint16_t* to = whole ? c : line;
-      store(s0, to), store(s1, to + kLanes);
-      if (!whole) std::memcpy(c, line, static_cast<size_t>(t.columns) * sizeof(*c));
-    } else {
-      float* c = static_cast<float*>(t.c) + at;
-      HWY_ALIGN float line[kColumns] = {};
-      float* to = c;
-      if (!whole) {
-        to = line;
-        if (t.accumulate) std::memcpy(line, c, static_cast<size_t>(t.columns) * sizeof(*c));
-      }
-      if (t.accumulate) s0 = hn::Add(load(to), s0), s1 = hn::Add(load(to + kLanes), s1);
-      store(s0, to), store(s1, to + kLanes);
-      if (!whole) std::memcpy(c, line, static_cast<size_t>(t.columns) * sizeof(*c));
+      store(s0, c, n0);
+      if (n1 > 0) store(s1, c + kLanes, n1);
+      continue;
     }
+    float* c = static_cast<float*>(t.c) + at;
+    if (t.accumulate) s0 = hn::Add(load(c, n0), s0);
+    store(s0, c, n0);
+    if (n1 == 0) continue;
+    if (t.accumulate) s1 = hn::Add(load(c + kLanes, n1), s1);
+    store(s1, c + kLanes, n1);
+  }
+}
+
+template <int R>
+HWY_INLINE void store_tile(const GemmTiles& t, V (&sum)[R][2], int64_t row) {
+  if (t.bias != nullptr) {
+    const V bias0 = load(t.bias), bias1 = load(t.bias + kLanes);
+#pragma GCC unroll 12
+    for (int i = 0; i < R; ++i) {
+      sum[i][0] = hn::Add(sum[i][0], bias0), sum[i][1] = hn::Add(sum[i][1], bias1);
+    }
+  }
+  if (t.columns < kColumns || t.c_bf16 || t.accumulate) return store_special<R>(t, sum, row);
+  float* c = static_cast<float*>(t.c) + row * t.c_stride;
+#pragma GCC unroll 12
+  for (int i = 0; i < R; ++i, c += t.c_stride) {
+    store(sum[i][0], c), store(sum[i][1], c + kLanes);
   }
 }
 
@@ -52,12 +63,11 @@ HWY_NOINLINE void tile(const GemmTiles& t, const float* HWY_RESTRICT a, int64_t 
   V sum[R][2];
 #pragma GCC unroll 12
   for (int i = 0; i < R; ++i) sum[i][0] = sum[i][1] = hn::Zero(kF);
-  // The tile of C is wanted at the end; its lines travel while the sums are made.
-  if (!t.c_bf16 && t.accumulate) {
-    for (int i = 0; i < R; ++i) {
-      const float* c = static_cast<const float*>(t.c) + (row + i) * t.c_stride;
-      __builtin_prefetch(c), __builtin_prefetch(c + kLanes);
-    }
+  // The tile of C is written at the end; its lines travel while the sums are made.
+  const int64_t size = t.c_bf16 ? sizeof(uint16_t) : sizeof(float);
+  const char* c = static_cast<const char*>(t.c) + row * t.c_stride * size;
+  for (int i = 0; i < R; ++i, c += t.c_stride * size) {
+    __builtin_prefetch(c, 1), __builtin_prefetch(c + (kColumns - 1) * size, 1);
   }
   const float* HWY_RESTRICT b = t.b;
   const int64_t stride = t.a_stride;
@@ -115,12 +125,29 @@ void rows_of(const T* source, int64_t source_stride, int64_t count, int64_t dept
   for (int64_t i = 0; i < count; ++i) copy(source + i * source_stride, depth, to + i * stride);
 }
 
+// One row of a strip. It may spill over what comes after it, because rows are written in order; the
+// last one (`last`) may not.
 template <class T>
-void strip_of(const T* source, int64_t source_stride, int64_t depth, int64_t count, int64_t width,
-              float* to) {
-  for (int64_t k = 0; k < depth; ++k, to += width) {
-    copy(source + k * source_stride, count, to);
-    for (int64_t j = count; j < width; ++j) to[j] = 0;
+HWY_INLINE void strip_row(const T* from, int64_t count, int64_t width, bool last, float* to) {
+  for (int64_t i = 0; i < width; i += kLanes) {
+    const V v = i < count ? load(from + i, std::min(kLanes, count - i)) : hn::Zero(kF);
+    store(v, to + i, last ? std::min(kLanes, width - i) : kLanes);
+  }
+}
+
+template <class T>
+void strips_of(const T* source, int64_t source_stride, int64_t depth, int64_t count, int64_t width,
+               float* to, int64_t strip) {
+  constexpr int64_t kBlock = 16;  // rows that stay in the first cache from strip to strip
+  for (int64_t k0 = 0; k0 < depth; k0 += kBlock) {
+    const int64_t k1 = std::min(k0 + kBlock, depth);
+    for (int64_t j = 0; j < count; j += width) {
+      const int64_t n = std::min(width, count - j);
+      float* at = to + j / width * strip;
+      for (int64_t k = k0; k < k1; ++k) {
+        strip_row(source + k * source_stride + j, n, width, k + 1 == depth, at + k * width);
+      }
+    }
   }
 }
 
@@ -184,9 +211,10 @@ void pack_rows(const void* source, DType dtype, int64_t source_stride, int64_t c
                float* to, int64_t stride) {
   typed(source, dtype, [&](auto* s) { rows_of(s, source_stride, count, depth, to, stride); });
 }
-void pack_strip(const void* source, DType dtype, int64_t source_stride, int64_t depth,
-                int64_t count, int64_t width, float* to) {
-  typed(source, dtype, [&](auto* s) { strip_of(s, source_stride, depth, count, width, to); });
+void pack_strips(const void* source, DType dtype, int64_t source_stride, int64_t depth,
+                 int64_t count, int64_t width, float* to, int64_t strip) {
+  typed(source, dtype,
+        [&](auto* s) { strips_of(s, source_stride, depth, count, width, to, strip); });
 }
 void pack_transposed(const void* source, DType dtype, int64_t source_stride, int64_t depth,
                      int64_t count, int64_t width, float* to) {
@@ -194,7 +222,7 @@ void pack_transposed(const void* source, DType dtype, int64_t source_stride, int
 }
 
 const GemmKernel* kernel() {
-  static const GemmKernel table{kRows, kColumns, 1, pack_rows, pack_strip, pack_transposed, tiles};
+  static const GemmKernel table{kRows, kColumns, 1, pack_rows, pack_strips, pack_transposed, tiles};
   return &table;
 }
 

@@ -30,9 +30,10 @@ struct GemmKernel {
   // Source [count, depth] → [count, stride] units, K along the rows.
   void (*pack_rows)(const void* source, DType dtype, int64_t source_stride, int64_t count,
                     int64_t depth, float* to, int64_t stride);
-  // Source [depth, count] → [steps, width] units; columns from count on are zero.
-  void (*pack_strip)(const void* source, DType dtype, int64_t source_stride, int64_t depth,
-                     int64_t count, int64_t width, float* to);
+  // Source [depth, count] → strips of `width` columns, each [steps, width] units, `strip` units
+  // apart; columns from count on are zero.
+  void (*pack_strips)(const void* source, DType dtype, int64_t source_stride, int64_t depth,
+                      int64_t count, int64_t width, float* to, int64_t strip);
   // Source [count, depth] → [steps, width] units; columns from count on are zero.
   void (*pack_transposed)(const void* source, DType dtype, int64_t source_stride, int64_t depth,
                           int64_t count, int64_t width, float* to);

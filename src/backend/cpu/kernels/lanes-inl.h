@@ -46,17 +46,33 @@ HWY_INLINE void store(V v, uint16_t* p) {
 }
 
 // The first n < lanes elements; the others are zero, and nothing beyond them is touched.
-template <class T>
-HWY_INLINE V load_first(const T* p, int64_t n) {
-  HWY_ALIGN T lanes[kLanes] = {};
-  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(T));
+HWY_INLINE V load_first(const float* p, int64_t n) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  return hn::MaskedLoad(hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
+#else
+  HWY_ALIGN float lanes[kLanes] = {};
+  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(*p));
+  return load(lanes);
+#endif
+}
+HWY_INLINE V load_first(const uint16_t* p, int64_t n) {
+  HWY_ALIGN uint16_t lanes[kLanes] = {};
+  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(*p));
   return load(lanes);
 }
-template <class T>
-HWY_INLINE void store_first(V v, T* p, int64_t n) {
-  HWY_ALIGN T lanes[kLanes];
+HWY_INLINE void store_first(V v, float* p, int64_t n) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  hn::BlendedStore(v, hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
+#else
+  HWY_ALIGN float lanes[kLanes];
   store(v, lanes);
-  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(T));
+  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(*p));
+#endif
+}
+HWY_INLINE void store_first(V v, uint16_t* p, int64_t n) {
+  HWY_ALIGN uint16_t lanes[kLanes];
+  store(v, lanes);
+  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(*p));
 }
 
 // f(i, n) for n = lanes at each whole vector of 0 … count − 1, then once for the rest.
@@ -68,11 +84,11 @@ HWY_INLINE void each_vector(int64_t count, const F& f) {
 }
 template <class T>
 HWY_INLINE V load(const T* p, int64_t n) {
-  return HWY_LIKELY(n == kLanes) ? load(p) : load_first(p, n);
+  return kLanes == 1 || HWY_LIKELY(n == kLanes) ? load(p) : load_first(p, n);
 }
 template <class T>
 HWY_INLINE void store(V v, T* p, int64_t n) {
-  if (HWY_LIKELY(n == kLanes)) {
+  if (kLanes == 1 || HWY_LIKELY(n == kLanes)) {
     store(v, p);
   } else {
     store_first(v, p, n);
