@@ -60,6 +60,7 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
   auto rows = static_cast<int64_t>(job.task->count("train").value());
   int64_t batch = o.training.train_batch_size;
   int64_t epoch = (rows + batch - 1) / batch;
+  job.shuffle_buffer = int64_t{1} << 40;  // all: the table is in memory
   job.cut_at_pass_ends = true;
   job.steps_per_epoch = static_cast<double>(epoch);
   job.steps = o.training.num_train_steps;

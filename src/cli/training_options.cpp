@@ -61,7 +61,8 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("clip_norm_rows", clip_norm_rows,
     "count word-embedding gradients row by row in that norm, as TensorFlow does");
   v("accumulate", accumulate, "parts of a batch whose gradients are summed; 0: as memory needs");
-  v("shuffle_buffer", shuffle_buffer, "examples that are shuffled at a time; 1: file order");
+  v("shuffle_buffer", shuffle_buffer,
+    "examples that are shuffled at a time; 1: file order; 0: all of a table, 10000 of records");
   v("seed", seed, "of first weights, shuffles and dropout");
   v("device", device, "cpu or reference (plain loops, for checking)");
   v("dtype", dtype, "fp32 or bf16 activations");
@@ -98,7 +99,7 @@ void check_training_options(const TrainingOptions& o) {
   require_at_least("eval_batch_size", o.eval_batch_size, 1);
   require_at_least("num_train_steps", o.num_train_steps, 0);
   require_at_least("accumulate", o.accumulate, 0);
-  require_at_least("shuffle_buffer", o.shuffle_buffer, 1);
+  require_at_least("shuffle_buffer", o.shuffle_buffer, 0);
   require_at_least("seed", o.seed, 0);
   require_at_least("threads", o.threads, 0);
   require_at_least("keep", o.keep, 1);

@@ -231,7 +231,7 @@ bool TrainingRun::train_steps() {
   }
   TrainingStreamOptions data;
   data.batch_size = options_.train_batch_size;
-  data.shuffle_buffer = options_.shuffle_buffer;
+  data.shuffle_buffer = options_.shuffle_buffer > 0 ? options_.shuffle_buffer : job_.shuffle_buffer;
   data.seed = static_cast<uint64_t>(options_.seed);
   data.cut_at_pass_ends = job_.cut_at_pass_ends;
   data.pack.capacities = capacities_;

@@ -25,7 +25,8 @@ struct TrainingJob {
 
   int64_t steps = 0;
   int64_t warmup = 0;
-  double steps_per_epoch = 0;  // 0: not known; counted where a cadence needs it
+  double steps_per_epoch = 0;      // 0: not known; counted where a cadence needs it
+  int64_t shuffle_buffer = 10000;  // when the user names none
   bool cut_at_pass_ends = false;
   int64_t max_eval_batches = 0;  // 0: all
   std::string best_metric;       // unless the options name one
