@@ -1,6 +1,7 @@
 // Limits from /proc and /sys/fs/cgroup, versions 1 and 2.
 #include "base/machine.h"
 
+#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -96,6 +97,8 @@ int usable_threads() {
   int count = sched_getaffinity(0, sizeof set, &set) == 0
                   ? CPU_COUNT(&set)
                   : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  // OMP_PROC_BIND narrows this thread's mask to one processor; OpenMP remembers what it was.
+  if (omp_get_proc_bind() != omp_proc_bind_false) count = std::max(count, omp_get_num_procs());
   int limit = cgroup_cpu_limit("");
   return std::max(1, limit > 0 ? std::min(limit, count) : count);
 }

@@ -4,6 +4,8 @@
 // the cache. The backward pass computes the probabilities again from the stored log-sum-exp.
 #include "backend/cpu/kernels/attention.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -259,18 +261,30 @@ const GemmKernel& kernel_for(DType dtype) {
   return bf16 != nullptr ? *bf16 : gemm_kernel_f32();
 }
 
-// f(Head&) for every (example, head), the longest examples first so that the threads end together.
+// f(Head&) for every (example, head). Each thread has a stretch of equal cost, in the order of the
+// slots, so that it finds most of what it reads in its own cache.
 template <class F>
 void each_head(const Attention& a, const F& f) {
   const GemmKernel& kernel = kernel_for(a.dtype);
-  std::vector<Range> ranges = ranges_of(a);
-  std::stable_sort(ranges.begin(), ranges.end(),
-                   [](const Range& x, const Range& y) { return x.count > y.count; });
-  const int64_t tasks = static_cast<int64_t>(ranges.size()) * a.heads;
-#pragma omp parallel for schedule(dynamic)
-  for (int64_t i = 0; i < tasks; ++i) {
-    Head head(a, kernel, ranges[static_cast<size_t>(i / a.heads)], i % a.heads);
-    f(head);
+  const std::vector<Range> ranges = ranges_of(a);
+  const auto cost_of = [](const Range& r) {
+    return static_cast<double>(r.count) * static_cast<double>(r.count + 64);
+  };
+  double total = 0;
+  for (const Range& range : ranges) total += cost_of(range) * static_cast<double>(a.heads);
+#pragma omp parallel
+  {
+    const int threads = omp_get_num_threads(), mine = omp_get_thread_num();
+    double done = 0;  // cost of the tasks before this one
+    for (const Range& range : ranges) {
+      const double cost = cost_of(range);
+      for (int64_t h = 0; h < a.heads; ++h, done += cost) {
+        const double place = (done + cost / 2) / total;  // of the task's middle, in (0, 1)
+        if (std::min(static_cast<int>(place * threads), threads - 1) != mine) continue;
+        Head head(a, kernel, range, h);
+        f(head);
+      }
+    }
   }
 }
 

@@ -14,8 +14,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/kernels/elementwise.h"
 #include "backend/cpu/kernels/gemm_kernel.h"
 #include "backend/cpu/kernels/huge_buffer.h"
+#include "backend/cpu/kernels/parallel.h"
 #include "base/error.h"
 
 namespace bertrain {
@@ -24,6 +26,7 @@ namespace {
 // Steps in a block of K. Where A is transposed (gradients of weights), C is small and K long: short
 // blocks keep A and B in the private cache, and C is cheap to come back to.
 constexpr int64_t kMaxSteps = 768, kMaxStepsTransposed = 384;
+constexpr int64_t kMaxStepsRounded = 2048;        // where C is bf16, which cannot be added to
 constexpr int64_t kPackedDepth = 64;              // elements of K that a thread packs at a time
 constexpr int64_t kPackedB = int64_t{8} << 20;    // bytes of B packed at one time
 constexpr int64_t kPackedA = int64_t{192} << 10;  // bytes of A packed by one unit
@@ -32,13 +35,17 @@ constexpr int64_t kSplitC = int64_t{1} << 22;     // and C has at most so many e
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-int64_t max_steps(const Gemm& g) { return g.a.transposed ? kMaxStepsTransposed : kMaxSteps; }
-
 // Two parts where the sums are long beside C: then each of two threads reads its own half of the
 // tokens (or of the vocabulary), and nothing that the other one packed.
 int64_t parts_of(const Gemm& g) {
   const bool long_sums = g.k >= 2 * kSplitK && (g.a.transposed || g.k >= 8 * std::max(g.m, g.n));
   return long_sums && g.m * g.n <= kSplitC ? 2 : 1;
+}
+
+int64_t block_steps_of(const Gemm& g, int64_t steps) {
+  int64_t most = g.a.transposed ? kMaxStepsTransposed : kMaxSteps;
+  if (g.c_dtype == DType::bf16) most = kMaxStepsRounded;
+  return ceil_div(steps, ceil_div(steps, most));
 }
 
 // The largest multiple of `tile` whose `bytes` per element fit the limit, at least one tile, at
@@ -70,7 +77,7 @@ class Plan {
     parts = parts_of(g);
     part_depth = ceil_div(ceil_div(g.k, parts), kernel.pair) * kernel.pair;
     const int64_t steps = gemm_steps(kernel, part_depth);
-    const int64_t block_steps = ceil_div(steps, ceil_div(steps, max_steps(g)));
+    const int64_t block_steps = block_steps_of(g, steps);
     depth = block_steps * kernel.pair;
     // Rows an odd number of cache lines apart do not crowd one set of the cache.
     stride = g.a.transposed ? block_steps : ceil_div(block_steps, 32) * 32 + 16;
@@ -275,16 +282,20 @@ void run(const Gemm& g, bool parallel) {
     same.b = g.b.transposed ? rounded(g.b, g.n, g.k, b) : rounded(g.b, g.k, g.n, b);
     return run(same, parallel);
   }
-  if (g.c_dtype == DType::bf16 && (gemm_steps(*kernel, g.k) > max_steps(g) || parts_of(g) > 1)) {
-    // Sums of several blocks of K are kept in f32 and rounded once.
-    HugeBuffer sums(static_cast<size_t>(g.m * g.n) * sizeof(float));
+  const bool rounded_once = gemm_steps(*kernel, g.k) <= kMaxStepsRounded && parts_of(g) == 1;
+  if (g.c_dtype == DType::bf16 && !rounded_once) {
+    // Sums of several blocks of K are kept in f32 and rounded at the end.
+    float* sums = scratch_of<float>(Scratch::gemm_wide, static_cast<size_t>(g.m * g.n));
     Gemm wide = g;
-    wide.c = sums.data(), wide.c_stride = g.n, wide.c_dtype = DType::f32;
+    wide.c = sums, wide.c_stride = g.n, wide.c_dtype = DType::f32;
     run(wide, parallel);
-    for (int64_t i = 0; i < g.m; ++i) {
-      uint16_t* to = static_cast<uint16_t*>(g.c) + i * g.c_stride;
-      for (int64_t j = 0; j < g.n; ++j) to[j] = f32_to_bf16(sums.as<float>()[i * g.n + j]);
-    }
+    const auto round = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        convert_here({sums + i * g.n}, static_cast<uint16_t*>(g.c) + i * g.c_stride, DType::bf16,
+                     g.n);
+      }
+    };
+    parallel ? parallel_chunks(g.m, 16, round) : round(0, g.m);
     return;
   }
   const Plan plan(g, *kernel, parallel ? omp_get_max_threads() : 1);

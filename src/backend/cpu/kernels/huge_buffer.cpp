@@ -45,7 +45,7 @@ void HugeBuffer::reserve(size_t bytes) {
 }
 
 std::byte* scratch(Scratch slot, size_t bytes) {
-  thread_local std::array<HugeBuffer, 6> buffers;
+  thread_local std::array<HugeBuffer, 7> buffers;
   HugeBuffer& buffer = buffers[static_cast<size_t>(slot)];
   buffer.reserve(bytes);
   return buffer.data();

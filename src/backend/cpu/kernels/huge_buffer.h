@@ -34,7 +34,7 @@ class HugeBuffer {
 };
 
 // Scratch of the calling thread, kept between calls; `slot` tells apart buffers in use at one time.
-enum class Scratch { gemm_a, gemm_b, gemm_c, gemm_bias, attention, rows };
+enum class Scratch { gemm_a, gemm_b, gemm_c, gemm_wide, gemm_bias, attention, rows };
 std::byte* scratch(Scratch slot, size_t bytes);
 template <class T>
 T* scratch_of(Scratch slot, size_t count) {
