@@ -82,7 +82,7 @@ void expect_same(Scene& scene, double tolerance = 1e-5) {
 
 // How many nodes of that op the recording has after fusing.
 int count_fused(const Graph& graph, std::string_view op) {
-  const Graph fused = fuse(graph);
+  const Graph fused = fuse(expand(graph, [](const Node&) { return true; }));
   return static_cast<int>(
       std::ranges::count_if(fused.nodes(), [&](const Node* node) { return node->op->name == op; }));
 }
@@ -155,6 +155,32 @@ TEST(CpuBackend, TrainsALayerInBf16) {
   Scene s;
   record_layer(s, DType::bf16);
   expect_same(s, 0.06);
+}
+
+TEST(CpuBackend, ComputesALossWithItsGradient) {
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    Scene s;
+    Tensor x = s.f32("x", {6, 9}), label = s.input("label", {DType::i32, {6}}, 9);
+    Tensor logits = x * x;
+    CrossEntropy loss = softmax_cross_entropy(logits, label);
+    Tensor total = reduce_sum(loss.loss * s.f32("weight", {6}), {0});
+    s.graph.output("loss", total);
+    s.graph.output("argmax", loss.argmax);
+    Tensor slope = gradients(total, {logits})[0];
+    s.graph.output("slope", matmul(convert(slope, dtype), convert(x, dtype), {true, false}));
+    s.graph.output("bias", reduce_sum(slope, {0}));
+    EXPECT_EQ(count_fused(s.graph, "cross_entropy_with_grad"), 1);
+    EXPECT_EQ(count_fused(s.graph, "softmax_cross_entropy"), 0);
+    EXPECT_EQ(count_fused(s.graph, "convert"), 0);
+    expect_same(s, dtype == DType::f32 ? 1e-5 : 0.01);
+  }
+  // A gradient that begins with the loss itself keeps its own call.
+  Scene s;
+  Tensor x = s.f32("x", {6, 9}), label = s.input("label", {DType::i32, {6}}, 9);
+  Tensor loss = softmax_cross_entropy(x, label).loss;
+  s.graph.output("slope", gradients(reduce_sum(loss * loss, {0}), {x})[0]);
+  EXPECT_EQ(count_fused(s.graph, "cross_entropy_with_grad"), 0);
+  expect_same(s);
 }
 
 TEST(CpuBackend, JoinsSumsToProducts) {

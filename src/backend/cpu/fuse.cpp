@@ -2,6 +2,7 @@
 #include "backend/cpu/fuse.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "tensor/ops/op_table.h"
@@ -12,6 +13,15 @@ namespace {
 
 std::vector<ArrayType> type_of_attrs(const Node& node) {
   return {{static_cast<DType>(node.integer("dtype")), node.list("shape")}};
+}
+
+std::vector<ArrayType> cross_entropy_types(const Node& node) {
+  const ArrayType logits = node.inputs[0].type();
+  const Shape rows = {logits.shape[0]};
+  return {{DType::f32, rows},
+          {DType::f32, rows},
+          {DType::i32, rows},
+          {static_cast<DType>(node.integer("dtype")), logits.shape}};
 }
 
 bool is_product(Tensor t) { return t.node()->op == &kLinear || t.node()->op == &kMatmul; }
@@ -56,11 +66,12 @@ class Fuser {
       for (Tensor t : node->inputs) count(t, &Reads::by_nodes);
     }
     for (const Output& o : from.outputs()) count(o.value, &Reads::by_outputs);
+    find_losses();
   }
 
   Graph run() {
     for (const Node* node : from_.nodes()) {
-      if (!is_last(*node)) move(*node);
+      if (!is_last(*node)) move_in_turn(*node);
     }
     for (const Node* node : from_.nodes()) {
       if (is_last(*node)) move(*node);
@@ -90,6 +101,72 @@ class Fuser {
     return t ? made_[static_cast<size_t>(t.node()->id)][static_cast<size_t>(t.output())] : t;
   }
 
+  // Pairs of a loss and its gradient. The loss then waits for the gradient, and what needs the loss
+  // waits with it; so what the gradient needs must not be among that.
+  void find_losses() {
+    std::vector<bool> waits(from_.nodes().size(), false);
+    for (const Node* node : from_.nodes()) {
+      const auto id = static_cast<size_t>(node->id);
+      for (Tensor t : node->inputs) {
+        waits[id] = waits[id] || (t && waits[static_cast<size_t>(t.node()->id)]);
+      }
+      if (node->op == &kSoftmaxCrossEntropy) waits[id] = true;
+      if (node->op != &kSoftmaxCrossEntropyGrad) continue;
+      const Node* loss = node->inputs[2].node();
+      const bool pair = loss->op == &kSoftmaxCrossEntropy && node->inputs[2].output() == 1 &&
+                        loss->inputs[0] == node->inputs[0] && loss->inputs[1] == node->inputs[1];
+      const bool free = !waits[static_cast<size_t>(node->inputs[0].node()->id)] &&
+                        !waits[static_cast<size_t>(node->inputs[3].node()->id)];
+      if (pair && free) gradient_of_[loss] = node, loss_of_[node] = loss;
+    }
+  }
+
+  // In recorded order, but what needs a loss that is not there yet comes after its gradient.
+  void move_in_turn(const Node& node) {
+    if (gradient_of_.contains(&node)) return;
+    if (!is_ready(node)) {
+      waiting_.push_back(&node);
+      return;
+    }
+    move(node);
+    if (!loss_of_.contains(&node)) return;
+    std::vector<const Node*> still;
+    for (const Node* other : waiting_) {
+      is_ready(*other) ? move(*other) : still.push_back(other);
+    }
+    waiting_ = std::move(still);
+  }
+  bool is_ready(const Node& node) const {
+    if (loss_of_.contains(&node)) return true;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Tensor t) {
+      return !t || !made_[static_cast<size_t>(t.node()->id)].empty();
+    });
+  }
+
+  // The gradient of logits in bf16, where nothing needs more.
+  DType slope_dtype(const Node& gradient) const {
+    const Tensor value(const_cast<Node*>(&gradient), 0);
+    int rounded = 0;
+    for (const Node* node : from_.nodes()) {
+      for (Tensor t : node->inputs) {
+        if (t != value) continue;
+        if (node->op == &kConvert && node->outputs[0].dtype == DType::bf16) ++rounded;
+        if (node->op != &kConvert && node->op != &kReduceSum) return value.dtype();
+      }
+    }
+    return rounded > 0 && reads(value).by_outputs == 0 ? DType::bf16 : value.dtype();
+  }
+
+  Tensors loss_with_gradient(const Node& gradient) {
+    const Node& loss = *loss_of_.at(&gradient);
+    Tensors all =
+        to_.apply(kCrossEntropyWithGrad,
+                  {moved(loss.inputs[0]), moved(loss.inputs[1]), moved(gradient.inputs[3])},
+                  {{"dtype", static_cast<int64_t>(slope_dtype(gradient))}});
+    made_[static_cast<size_t>(loss.id)] = {all[0], all[1], all[2]};
+    return {all[3]};
+  }
+
   void move(const Node& node) {
     Scope::Guard guard(to_, node.scope);
     made_[static_cast<size_t>(node.id)] = remake(node);
@@ -100,6 +177,10 @@ class Fuser {
     if (node.op == &kConstant) return {to_.constant(node.value)};
     if (node.op == &kAdd) {
       if (Tensor joined = join(node)) return {joined};
+    }
+    if (loss_of_.contains(&node)) return loss_with_gradient(node);
+    if (node.op == &kConvert && moved(node.inputs[0]).type() == node.outputs[0]) {
+      return {moved(node.inputs[0])};
     }
     const Tensor value(const_cast<Node*>(&node), 0);
     if (is_product(value)) return {product(value, {}, {}, node.outputs[0])};
@@ -157,6 +238,8 @@ class Fuser {
 
   const Graph& from_;
   Graph to_;
+  std::map<const Node*, const Node*> gradient_of_, loss_of_;  // the two halves of each pair
+  std::vector<const Node*> waiting_;
   std::vector<Tensors> made_;              // by id in from_
   std::vector<std::vector<Reads>> reads_;  // by id and output
 };
@@ -165,6 +248,8 @@ class Fuser {
 
 extern const Op kProduct{"product", type_of_attrs, nullptr, nullptr};
 extern const Op kScatterRows{"scatter_rows", type_of_attrs, nullptr, nullptr};
+extern const Op kCrossEntropyWithGrad{"cross_entropy_with_grad", cross_entropy_types, nullptr,
+                                      nullptr};
 
 Graph fuse(const Graph& expanded) { return Fuser(expanded).run(); }
 

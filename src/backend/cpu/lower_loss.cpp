@@ -1,4 +1,5 @@
 // Softmax, and cross entropy of one label a row with its gradient in the logits' memory.
+#include "backend/cpu/fuse.h"
 #include "backend/cpu/kernels/softmax.h"
 #include "backend/cpu/lowering.h"
 #include "base/error.h"
@@ -51,9 +52,21 @@ Call prepare_cross_entropy_grad(const Binding& b) {
   };
 }
 
+Call prepare_cross_entropy_with_grad(const Binding& b) {
+  return [rows = shape_of_rows(b), dtype = b.out(3).dtype, in = b.inputs,
+          out = b.outputs](const Addresses& at) {
+    CrossEntropyResults to;
+    to.loss = at.get<float>(out[0]), to.lse = at.get<float>(out[1]);
+    to.argmax = at.get<int32_t>(out[2]), to.dloss = at.get<float>(in[2]);
+    to.dlogits = at.get<void>(out[3]), to.dlogits_dtype = dtype;
+    cross_entropy_with_grad(rows_at(at, rows, in[0], in[1]), to);
+  };
+}
+
 const Lowering kLowerings[] = {
     {&kSoftmax, takes_rows, prepare_softmax, {{0, 0}}},
     {&kSoftmaxCrossEntropy, takes_rows, prepare_cross_entropy},
+    {&kCrossEntropyWithGrad, takes_rows, prepare_cross_entropy_with_grad, {{3, 0}}},
     {&kSoftmaxCrossEntropyGrad, takes_rows, prepare_cross_entropy_grad, {{0, 0}}},
 };
 

@@ -18,34 +18,36 @@ namespace bertrain {
 namespace HWY_NAMESPACE {
 namespace {
 
-struct Largest {
-  float value;
-  int32_t index;  // of its first occurrence
-};
-
 template <class T>
-HWY_INLINE Largest largest(const T* x, int64_t count) {
+HWY_INLINE float largest(const T* x, int64_t count) {
   const V lowest = hn::Set(kF, -std::numeric_limits<float>::infinity());
-  V best = lowest;
-  auto where = hn::Zero(kI);
-  each_vector(count, [&](int64_t i, int64_t n) HWY_ATTR {
+  V best[4] = {lowest, lowest, lowest, lowest};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+    for (int64_t u = 0; u < 4; ++u) best[u] = hn::Max(best[u], load(x + i + u * kLanes));
+  }
+  for (; i < count; i += kLanes) {
+    const int64_t n = std::min(kLanes, count - i);
     V v = load(x + i, n);
     if (n < kLanes) v = hn::IfThenElse(hn::FirstN(kF, static_cast<size_t>(n)), v, lowest);
-    const auto above = hn::Gt(v, best);
-    best = hn::IfThenElse(above, v, best);
-    where = hn::IfThenElse(hn::RebindMask(kI, above), hn::Iota(kI, static_cast<int32_t>(i)), where);
-  });
-  HWY_ALIGN float values[kLanes];
-  HWY_ALIGN int32_t indices[kLanes];
-  hn::Store(best, kF, values);
-  hn::Store(where, kI, indices);
-  Largest found{values[0], indices[0]};
-  for (int64_t i = 1; i < kLanes; ++i) {
-    const bool better =
-        values[i] > found.value || (values[i] == found.value && indices[i] < found.index);
-    if (better) found = {values[i], indices[i]};
+    best[0] = hn::Max(best[0], v);
   }
-  return found;
+  const V most = hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]));
+  return hn::GetLane(hn::MaxOfLanes(kF, most));
+}
+
+// The first place of `value`; the last place of all where it is nowhere (among NaN).
+template <class T>
+HWY_INLINE int32_t first_place(const T* x, int64_t count, float value) {
+  const V wanted = hn::Set(kF, value);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t n = std::min(kLanes, count - i);
+    auto same = hn::Eq(load(x + i, n), wanted);
+    if (n < kLanes) same = hn::And(same, hn::FirstN(kF, static_cast<size_t>(n)));
+    const intptr_t place = hn::FindFirstTrue(kF, same);
+    if (place >= 0) return static_cast<int32_t>(i + place);
+  }
+  return static_cast<int32_t>(count - 1);
 }
 
 template <class T>
@@ -72,7 +74,7 @@ void soften(const void* x, DType dtype, int64_t begin, int64_t end, int64_t colu
     for (int64_t row = begin; row < end; ++row) {
       const T* from = static_cast<const T*>(x) + row * columns;
       T* to = static_cast<T*>(y) + row * columns;
-      const float top = largest(from, columns).value;
+      const float top = largest(from, columns);
       const V factor = hn::Set(kF, 1 / sum_of_exp(from, columns, top)), s = hn::Set(kF, top);
       each_vector(columns, [&](int64_t i, int64_t n) HWY_ATTR {
         store(hn::Mul(exp(hn::Sub(load(from + i, n), s)), factor), to + i, n);
@@ -83,19 +85,38 @@ void soften(const void* x, DType dtype, int64_t begin, int64_t end, int64_t colu
 
 bool is_column(const CrossEntropyRows& x, int32_t label) { return label >= 0 && label < x.columns; }
 
+template <class T>
+HWY_INLINE void row_loss(const CrossEntropyRows& x, int64_t row, float* loss, float* lse,
+                         int32_t* argmax) {
+  const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
+  const float top = largest(logits, x.columns);
+  lse[row] = top + std::log(sum_of_exp(logits, x.columns, top));
+  argmax[row] = first_place(logits, x.columns, top);
+  loss[row] = lse[row];
+  if (is_column(x, x.label[row])) {
+    loss[row] -= hn::GetLane(load_first(logits + x.label[row], 1));
+  }
+}
+
+// Each slope is written where its logit was read, or elsewhere.
+template <class T, class D>
+HWY_INLINE void row_slope(const CrossEntropyRows& x, int64_t row, float lse, float dloss, D* to) {
+  const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
+  const V factor = hn::Set(kF, dloss), shift = hn::Set(kF, lse);
+  const bool labelled = is_column(x, x.label[row]);
+  const V of_label = labelled ? load_first(logits + x.label[row], 1) : shift;
+  const V slope = hn::Mul(hn::Sub(exp(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
+  each_vector(x.columns, [&](int64_t i, int64_t n) HWY_ATTR {
+    store(hn::Mul(exp(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
+  });
+  if (labelled) store_first(slope, to + x.label[row], 1);
+}
+
 void losses(const CrossEntropyRows& x, int64_t begin, int64_t end, float* loss, float* lse,
             int32_t* argmax) {
   with_type(x.dtype, [&](auto type) HWY_ATTR {
-    using T = decltype(type);
     for (int64_t row = begin; row < end; ++row) {
-      const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
-      const Largest top = largest(logits, x.columns);
-      lse[row] = top.value + std::log(sum_of_exp(logits, x.columns, top.value));
-      loss[row] = lse[row];
-      if (is_column(x, x.label[row])) {
-        loss[row] -= hn::GetLane(load_first(logits + x.label[row], 1));
-      }
-      argmax[row] = top.index;
+      row_loss<decltype(type)>(x, row, loss, lse, argmax);
     }
   });
 }
@@ -105,17 +126,23 @@ void slopes(const CrossEntropyRows& x, int64_t begin, int64_t end, const float* 
   with_type(x.dtype, [&](auto type) HWY_ATTR {
     using T = decltype(type);
     for (int64_t row = begin; row < end; ++row) {
-      const T* logits = static_cast<const T*>(x.logits) + row * x.columns;
-      T* to = static_cast<T*>(dlogits) + row * x.columns;
-      const V factor = hn::Set(kF, dloss[row]), shift = hn::Set(kF, lse[row]);
-      const bool labelled = is_column(x, x.label[row]);
-      const V of_label = labelled ? load_first(logits + x.label[row], 1) : shift;
-      const V slope = hn::Mul(hn::Sub(exp(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
-      each_vector(x.columns, [&](int64_t i, int64_t n) HWY_ATTR {
-        store(hn::Mul(exp(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
-      });
-      if (labelled) store_first(slope, to + x.label[row], 1);
+      row_slope<T>(x, row, lse[row], dloss[row], static_cast<T*>(dlogits) + row * x.columns);
     }
+  });
+}
+
+// The slopes of a row while it is still in the cache.
+void losses_and_slopes(const CrossEntropyRows& x, int64_t begin, int64_t end,
+                       const CrossEntropyResults& to) {
+  with_type(x.dtype, [&](auto type) HWY_ATTR {
+    with_type(to.dlogits_dtype, [&](auto d_type) HWY_ATTR {
+      using D = decltype(d_type);
+      for (int64_t row = begin; row < end; ++row) {
+        row_loss<decltype(type)>(x, row, to.loss, to.lse, to.argmax);
+        row_slope<decltype(type)>(x, row, to.lse[row], to.dloss[row],
+                                  static_cast<D*>(to.dlogits) + row * x.columns);
+      }
+    });
   });
 }
 
@@ -129,6 +156,7 @@ namespace bertrain {
 HWY_EXPORT(soften);
 HWY_EXPORT(losses);
 HWY_EXPORT(slopes);
+HWY_EXPORT(losses_and_slopes);
 
 namespace {
 int64_t rows_of(int64_t columns) { return std::max(int64_t{1}, 8192 / (columns + 1)); }
@@ -151,6 +179,12 @@ void cross_entropy_grad(const CrossEntropyRows& x, const float* lse, const float
                         void* dlogits) {
   parallel_chunks(x.rows, rows_of(x.columns), [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(slopes)(x, begin, end, lse, dloss, dlogits);
+  });
+}
+
+void cross_entropy_with_grad(const CrossEntropyRows& x, const CrossEntropyResults& to) {
+  parallel_chunks(x.rows, rows_of(x.columns), [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(losses_and_slopes)(x, begin, end, to);
   });
 }
 

@@ -26,4 +26,15 @@ void cross_entropy(const CrossEntropyRows& x, float* loss, float* lse, int32_t* 
 void cross_entropy_grad(const CrossEntropyRows& x, const float* lse, const float* dloss,
                         void* dlogits);
 
+// Both at once, which reads the logits from memory once only. dlogits may be of another dtype than
+// the logits, and then has memory of its own.
+struct CrossEntropyResults {
+  float *loss = nullptr, *lse = nullptr;  // [rows]
+  int32_t* argmax = nullptr;              // [rows]
+  const float* dloss = nullptr;           // [rows], given
+  void* dlogits = nullptr;                // [rows, columns]
+  DType dlogits_dtype = DType::f32;
+};
+void cross_entropy_with_grad(const CrossEntropyRows& x, const CrossEntropyResults& to);
+
 }  // namespace bertrain

@@ -24,6 +24,21 @@ TEST(CrossEntropy, EqualsPlainLoops) {
         const CrossEntropyRows rows{x.data(), dtype, kRows, columns, label.data()};
         cross_entropy(rows, loss.data(), lse.data(), argmax.data());
         cross_entropy_grad(rows, lse.data(), dloss.data(), d.data());
+        // In one go the same bits, in either dtype.
+        for (DType d_dtype : {DType::f32, DType::bf16}) {
+          TestValues d2(kRows * columns, 4, d_dtype);
+          std::vector<float> loss2(kRows), lse2(kRows);
+          std::vector<int32_t> argmax2(kRows);
+          cross_entropy_with_grad(
+              rows, {loss2.data(), lse2.data(), argmax2.data(), dloss.data(), d2.data(), d_dtype});
+          EXPECT_EQ(loss2, loss);
+          EXPECT_EQ(lse2, lse);
+          EXPECT_EQ(argmax2, argmax);
+          d2.read(), d.read();
+          for (int64_t i = 0; i < kRows * columns; ++i) {
+            expect_close(d2[i], d[i], d_dtype == dtype ? DType::f32 : DType::bf16, 1e-7);
+          }
+        }
         softmax_rows(x.data(), dtype, kRows, columns, p.data());
         d.read(), p.read();
         for (int64_t r = 0; r < kRows; ++r) {
