@@ -61,7 +61,7 @@ void forward(const ScoreBlock& b, float* lse) {
     const V shift = hn::Set(kF, top);
     V total = hn::Zero(kF);
     each(b, [&](int64_t j) HWY_ATTR {
-      const V e = exp(hn::Sub(load(row + j), shift));
+      const V e = exp_of_small(hn::Sub(load(row + j), shift));
       store(e, row + j);
       total = hn::Add(total, e);
     });
@@ -93,7 +93,7 @@ void backward(const ScoreBlock& b, const float* lse, const float* d, float* dp) 
     each(b, [&](int64_t j) HWY_ATTR {
       V x = hn::MulSub(load(row + j), scale, shift);
       if (b.bias != nullptr) x = hn::Add(x, load(b.bias + j));
-      const V p = exp(x);
+      const V p = exp_of_small(x);
       const V factor = bits == nullptr ? keep : kept(bits + j, threshold, keep);
       const V ds = hn::Mul(p, hn::MulSub(load(slope + j), factor, mean));
       store(hn::Mul(p, factor), row + j);

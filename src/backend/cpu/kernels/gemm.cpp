@@ -23,13 +23,14 @@
 namespace bertrain {
 namespace {
 
-// Steps in a block of K. Where A is transposed (gradients of weights), C is small and K long: short
-// blocks keep A and B in the private cache, and C is cheap to come back to.
+// Steps in a block of K. Where A is transposed (gradients of weights), K is long and C mostly small:
+// short blocks keep A and B in the private cache, and C is cheap to come back to.
 constexpr int64_t kMaxSteps = 768, kMaxStepsTransposed = 384;
 constexpr int64_t kMaxStepsRounded = 2048;        // where C is bf16, which cannot be added to
 constexpr int64_t kPackedDepth = 64;              // elements of K that a thread packs at a time
 constexpr int64_t kPackedB = int64_t{8} << 20;    // bytes of B packed at one time
 constexpr int64_t kPackedA = int64_t{192} << 10;  // bytes of A packed by one unit
+constexpr int64_t kUnitRows = 192;                // at most
 constexpr int64_t kSplitK = 1024;                 // a part of K is at least this long
 constexpr int64_t kSplitC = int64_t{1} << 22;     // and C has at most so many elements
 
@@ -43,7 +44,7 @@ int64_t parts_of(const Gemm& g) {
 }
 
 int64_t block_steps_of(const Gemm& g, int64_t steps) {
-  int64_t most = g.a.transposed ? kMaxStepsTransposed : kMaxSteps;
+  int64_t most = g.a.transposed && g.m * g.n <= kSplitC ? kMaxStepsTransposed : kMaxSteps;
   if (g.c_dtype == DType::bf16) most = kMaxStepsRounded;
   return ceil_div(steps, ceil_div(steps, most));
 }
@@ -84,7 +85,7 @@ class Plan {
     nc = block(kPackedB / parts, block_steps * 4, kernel.columns, g.n);
     panel_b = block_steps * kernel.columns;
 
-    const int64_t unit_rows = block(kPackedA, stride * 4, kernel.rows, std::min(g.m, int64_t{96}));
+    const int64_t unit_rows = block(kPackedA, stride * 4, kernel.rows, std::min(g.m, kUnitRows));
     rows = {g.m, kernel.rows, ceil_div(g.m, unit_rows)};
     const int64_t row_tiles = ceil_div(g.m, kernel.rows);
     const int64_t column_tiles = ceil_div(std::min(nc, g.n), kernel.columns);

@@ -15,7 +15,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 // Two vectors of columns, and as many rows as leave registers for B and A: 24 of 32, or 12 of 16.
-constexpr int kRows = (kLanes >= 16 || HWY_TARGET == HWY_NEON) ? 12 : 6;
+constexpr int kRows = (kLanes >= 16 || HWY_ARCH_ARM_A64) ? 12 : 6;
 constexpr int64_t kColumns = 2 * kLanes;
 
 // Any tile but the plain one: part of the columns, bf16, a sum that begins with what is there.

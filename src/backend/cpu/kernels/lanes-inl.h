@@ -45,34 +45,28 @@ HWY_INLINE void store(V v, uint16_t* p) {
   hn::StoreU(hn::DemoteTo(d16, hn::BitCast(kI, top)), d16, p);
 }
 
+// Whether a masked load or store leaves alone what it does not want, even where memory ends.
+constexpr bool kMasksMemory = HWY_ARCH_X86 && kLanes >= 8;
+
 // The first n < lanes elements; the others are zero, and nothing beyond them is touched.
-HWY_INLINE V load_first(const float* p, int64_t n) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
-  return hn::MaskedLoad(hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
-#else
-  HWY_ALIGN float lanes[kLanes] = {};
-  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(*p));
-  return load(lanes);
-#endif
-}
-HWY_INLINE V load_first(const uint16_t* p, int64_t n) {
-  HWY_ALIGN uint16_t lanes[kLanes] = {};
-  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(*p));
+template <class T>
+HWY_INLINE V load_first(const T* p, int64_t n) {
+  if constexpr (kMasksMemory && sizeof(T) == sizeof(float)) {
+    return hn::MaskedLoad(hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
+  }
+  HWY_ALIGN T lanes[kLanes] = {};
+  std::memcpy(lanes, p, static_cast<size_t>(n) * sizeof(T));
   return load(lanes);
 }
-HWY_INLINE void store_first(V v, float* p, int64_t n) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
-  hn::BlendedStore(v, hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
-#else
-  HWY_ALIGN float lanes[kLanes];
+template <class T>
+HWY_INLINE void store_first(V v, T* p, int64_t n) {
+  if constexpr (kMasksMemory && sizeof(T) == sizeof(float)) {
+    hn::BlendedStore(v, hn::FirstN(kF, static_cast<size_t>(n)), kF, p);
+    return;
+  }
+  HWY_ALIGN T lanes[kLanes];
   store(v, lanes);
-  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(*p));
-#endif
-}
-HWY_INLINE void store_first(V v, uint16_t* p, int64_t n) {
-  HWY_ALIGN uint16_t lanes[kLanes];
-  store(v, lanes);
-  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(*p));
+  std::memcpy(p, lanes, static_cast<size_t>(n) * sizeof(T));
 }
 
 // f(i, n) for n = lanes at each whole vector of 0 … count − 1, then once for the rest.

@@ -56,12 +56,12 @@ HWY_INLINE float sum_of_exp(const T* x, int64_t count, float shift) {
   V total = hn::Zero(kF), other = hn::Zero(kF);
   int64_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    total = hn::Add(total, exp(hn::Sub(load(x + i), s)));
-    other = hn::Add(other, exp(hn::Sub(load(x + i + kLanes), s)));
+    total = hn::Add(total, exp_of_small(hn::Sub(load(x + i), s)));
+    other = hn::Add(other, exp_of_small(hn::Sub(load(x + i + kLanes), s)));
   }
   for (; i < count; i += kLanes) {
     const int64_t n = std::min(kLanes, count - i);
-    const V e = exp(hn::Sub(load(x + i, n), s));
+    const V e = exp_of_small(hn::Sub(load(x + i, n), s));
     total = hn::Add(
         total, n == kLanes ? e : hn::IfThenElseZero(hn::FirstN(kF, static_cast<size_t>(n)), e));
   }
@@ -77,7 +77,7 @@ void soften(const void* x, DType dtype, int64_t begin, int64_t end, int64_t colu
       const float top = largest(from, columns);
       const V factor = hn::Set(kF, 1 / sum_of_exp(from, columns, top)), s = hn::Set(kF, top);
       each_vector(columns, [&](int64_t i, int64_t n) HWY_ATTR {
-        store(hn::Mul(exp(hn::Sub(load(from + i, n), s)), factor), to + i, n);
+        store(hn::Mul(exp_of_small(hn::Sub(load(from + i, n), s)), factor), to + i, n);
       });
     }
   });
@@ -105,9 +105,10 @@ HWY_INLINE void row_slope(const CrossEntropyRows& x, int64_t row, float lse, flo
   const V factor = hn::Set(kF, dloss), shift = hn::Set(kF, lse);
   const bool labelled = is_column(x, x.label[row]);
   const V of_label = labelled ? load_first(logits + x.label[row], 1) : shift;
-  const V slope = hn::Mul(hn::Sub(exp(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
+  const V slope =
+      hn::Mul(hn::Sub(exp_of_small(hn::Sub(of_label, shift)), hn::Set(kF, 1.0F)), factor);
   each_vector(x.columns, [&](int64_t i, int64_t n) HWY_ATTR {
-    store(hn::Mul(exp(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
+    store(hn::Mul(exp_of_small(hn::Sub(load(logits + i, n), shift)), factor), to + i, n);
   });
   if (labelled) store_first(slope, to + x.label[row], 1);
 }

@@ -52,6 +52,14 @@ HWY_INLINE V exp(V x) {
                             hn::Mul(y, power_of_two(hn::Sub(n, half))));
 }
 
+// e^x for x ≤ 88, as softmax needs it: 0 below −87.3, NaN of NaN.
+HWY_INLINE V exp_of_small(V x) {
+  const auto too_low = hn::Lt(x, hn::Set(kF, -87.3F));
+  V n;
+  const V m = expm1_reduced(x, n);
+  return hn::IfThenZeroElse(too_low, hn::Mul(hn::Add(m, hn::Set(kF, 1.0F)), power_of_two(n)));
+}
+
 // tanh |x| = −t / (2 + t) with t = e^(−2|x|) − 1, which keeps small values exact.
 HWY_INLINE V tanh(V x) {
   const V a = hn::Abs(x);
