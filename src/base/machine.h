@@ -14,6 +14,9 @@ int usable_threads();
 // Bytes of memory: the machine's, or the smallest limit of the cgroup and of those above it.
 uint64_t usable_memory();
 
+// The most memory that this process has held so far, in bytes.
+uint64_t peak_memory();
+
 // The same from files under another root, for tests: `root` holds proc/ and sys/.
 int cgroup_cpu_limit(const std::string& root);          // 0: none
 uint64_t cgroup_memory_limit(const std::string& root);  // 0: none

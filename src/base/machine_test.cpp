@@ -2,7 +2,9 @@
 #include "base/machine.h"
 
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <vector>
 
 #include <filesystem>
 #include <fstream>
@@ -56,6 +58,12 @@ TEST_F(Machine, NoCgroups) {
   EXPECT_EQ(cgroup_memory_limit(root_), 0u);
   EXPECT_GE(usable_threads(), 1);
   EXPECT_GT(usable_memory(), uint64_t{1} << 20);
+}
+
+TEST(PeakMemory, GrowsWithWhatIsHeld) {
+  uint64_t before = peak_memory();
+  std::vector<char> held(64 << 20, 1);
+  EXPECT_GE(peak_memory(), before + (32 << 20)) << held.back();
 }
 
 }  // namespace

@@ -238,7 +238,8 @@ bool TrainingRun::train_steps() {
   BatchStream batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
   Journal journal(run_.path(), checkpoints_->step(), job_.steps, options_.log_every);
   bool done = train(loop_, *runner_, *batches, *checkpoints_, journal, evaluate_dev);
-  log_line("{:.1f} % of the computed tokens were filling", 100 * journal.wasted_share());
+  log_line("{:.1f} % of the computed tokens were filling; peak memory {} MiB",
+           100 * journal.wasted_share(), peak_memory() >> 20);
   return done;
 }
 
