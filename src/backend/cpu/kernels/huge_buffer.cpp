@@ -20,8 +20,8 @@ constexpr size_t kLine = 64;
 HugeBuffer::HugeBuffer(size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   const size_t alignment = bytes >= kHugePage ? kHugePage : kLine;
-  const size_t rounded = (bytes + kLine - 1) / kLine * kLine;
-  if (rounded >= bytes) data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, bytes) == 0) data_ = static_cast<std::byte*>(memory);
   if (data_ == nullptr) throw error("no memory for a buffer of {} bytes", bytes);
   // Transparent huge pages are off unless asked for on most systems; a refusal only costs speed.
   if (bytes >= kHugePage) madvise(data_, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
