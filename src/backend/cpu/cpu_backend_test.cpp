@@ -294,17 +294,21 @@ TEST(CpuBackend, NamesWhatIsWrong) {
   EXPECT_THAT(message(inputs), HasSubstr("'ids'"));
 }
 
-// Two ranks that hold the same.
+// Two ranks that hold the same, whose sums are there only once they are waited for.
 struct Twin : Communicator {
-  struct Done : Pending {
-    bool poll() override { return true; }
-    void wait() override {}
+  struct Late : Pending {
+    explicit Late(std::span<float> v) : values(v) {}
+    bool poll() override { return false; }
+    void wait() override {
+      for (float& x : values) x += x;
+    }
+    std::span<float> values;
   };
   int rank() const override { return 0; }
   int size() const override { return 2; }
   std::unique_ptr<Pending> start_sum(std::span<float> values) override {
-    for (float& x : values) x += x;
-    return std::make_unique<Done>();
+    ++started;
+    return std::make_unique<Late>(values);
   }
   void broadcast(std::span<std::byte>, int) override {}
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte>, int) override {
@@ -312,13 +316,16 @@ struct Twin : Communicator {
   }
   void barrier() override {}
   void abort(std::string_view) override {}
+  int started = 0;
 };
 
-TEST(CpuBackend, SumsOverProcesses) {
+TEST(CpuBackend, SumsOverProcessesBesideTheCalls) {
   Graph graph;
-  Tensor x = graph.input("x", {DType::f32, {3}}), y = x * x;
-  graph.output("sum", all_reduce_sum(y));
+  Tensor x = graph.input("x", {DType::f32, {3}}), y = x * x, z = x + x;
+  Tensor sum = all_reduce_sum(y), other = all_reduce_sum(z * x);
+  graph.output("sum", sum);
   graph.output("mine", y);
+  graph.output("after", reshape(sum, {3, 1}) * reshape(other, {3, 1}));
   Twin twin;
   BackendOptions options;
   for (bool together : {false, true}) {
@@ -328,7 +335,14 @@ TEST(CpuBackend, SumsOverProcesses) {
     auto results = backend->compile(graph)->run({{"x", given}});
     EXPECT_EQ(backend->get(*results.at("sum")).as<float>()[2], together ? 18 : 9);
     EXPECT_EQ(backend->get(*results.at("mine")).as<float>()[2], 9);
+    EXPECT_EQ(backend->get(*results.at("after")).as<float>()[2], together ? 18 * 36 : 9 * 18);
   }
+  EXPECT_EQ(twin.started, 2);
+  // Each sum stands right after what it sums.
+  const Graph fused = fuse(expand(graph, [](const Node&) { return true; }));
+  std::string order;
+  for (const Node* node : fused.nodes()) order += std::string(node->op->name) + " ";
+  EXPECT_THAT(order, HasSubstr("multiply all_reduce_sum add multiply all_reduce_sum"));
 }
 
 TEST(CpuBackend, KnowsItsNeedsAndItsTimes) {

@@ -62,8 +62,12 @@ class Fuser {
  public:
   explicit Fuser(const Graph& from) : from_(from), made_(from.nodes().size()) {
     for (const Node* node : from.nodes()) reads_.emplace_back(node->outputs.size());
+    sums_of_.resize(from.nodes().size());
     for (const Node* node : from.nodes()) {
       for (Tensor t : node->inputs) count(t, &Reads::by_nodes);
+      if (node->op == &kAllReduceSum) {
+        sums_of_[static_cast<size_t>(node->inputs[0].node()->id)].push_back(node);
+      }
     }
     for (const Output& o : from.outputs()) count(o.value, &Reads::by_outputs);
     find_losses();
@@ -123,7 +127,7 @@ class Fuser {
 
   // In recorded order, but what needs a loss that is not there yet comes after its gradient.
   void move_in_turn(const Node& node) {
-    if (gradient_of_.contains(&node)) return;
+    if (gradient_of_.contains(&node) || node.op == &kAllReduceSum) return;
     if (!is_ready(node)) {
       waiting_.push_back(&node);
       return;
@@ -170,6 +174,8 @@ class Fuser {
   void move(const Node& node) {
     Scope::Guard guard(to_, node.scope);
     made_[static_cast<size_t>(node.id)] = remake(node);
+    // Sums over processes start as soon as there is something to send.
+    for (const Node* sum : sums_of_[static_cast<size_t>(node.id)]) move(*sum);
   }
 
   Tensors remake(const Node& node) {
@@ -240,8 +246,9 @@ class Fuser {
   Graph to_;
   std::map<const Node*, const Node*> gradient_of_, loss_of_;  // the two halves of each pair
   std::vector<const Node*> waiting_;
-  std::vector<Tensors> made_;              // by id in from_
-  std::vector<std::vector<Reads>> reads_;  // by id and output
+  std::vector<std::vector<const Node*>> sums_of_;  // by id: all_reduce_sum of that node's values
+  std::vector<Tensors> made_;                      // by id in from_
+  std::vector<std::vector<Reads>> reads_;          // by id and output
 };
 
 }  // namespace

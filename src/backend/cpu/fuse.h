@@ -5,6 +5,7 @@
 // - Rows scattered into zeros and then added to a value are added to that value at once.
 // - A loss whose gradient is wanted is computed together with it, while a row of logits is in the cache.
 // - What is one number everywhere and only returned is made last, so that it can take its input's memory.
+// - A sum over processes follows what it sums at once, so that it runs beside the calls after it.
 #pragma once
 
 #include "tensor/graph.h"

@@ -97,8 +97,14 @@ void CpuProgram::prepare_calls(const ValueLayout& layout) {
     }
     if (!overwritten) first_overwrite_ = steps_.size() + 1;
     const Lowering* lowering = find_lowering(*node);
-    steps_.push_back({node, lowering ? lowering->prepare(binding) : prepare_cold(binding)});
-    if (node->op == &kAllReduceSum && context_.communicator != nullptr) exchange(binding);
+    steps_.push_back({node, lowering ? lowering->prepare(binding) : prepare_cold(binding), -1, {}});
+    if (node->op == &kAllReduceSum && context_.communicator != nullptr) {
+      check(node->outputs[0].dtype == DType::f32, "sums over processes are f32");
+      steps_.back().starts = static_cast<int>(exchanges_.size());
+      exchanges_.push_back(
+          {binding.outputs[0], static_cast<size_t>(elements(node->outputs[0].shape))});
+    }
+    note_needs(binding);
     facts_.flops += flops_of(*node);
     for (const ArrayType& type : node->outputs) {
       facts_.bytes +=
@@ -107,15 +113,17 @@ void CpuProgram::prepare_calls(const ValueLayout& layout) {
   }
 }
 
-// Adds what the other processes have to the result of the step before.
-void CpuProgram::exchange(const Binding& binding) {
-  Communicator* communicator = context_.communicator;
-  const auto count = static_cast<size_t>(elements(binding.out(0).shape));
-  const int value = binding.outputs[0];
-  check(binding.out(0).dtype == DType::f32, "sums over processes are f32");
-  steps_.push_back({&binding.node, [=](const Addresses& at) {
-                      communicator->start_sum({at.get<float>(value), count})->wait();
-                    }});
+// What the last step reads and others are still adding to must be waited for.
+void CpuProgram::note_needs(const Binding& binding) {
+  for (size_t i = 0; i < exchanges_.size(); ++i) {
+    if (exchanges_[i].awaited || steps_.back().starts == static_cast<int>(i)) continue;
+    const int root = root_[static_cast<size_t>(exchanges_[i].value)];
+    for (int value : binding.inputs) {
+      if (exchanges_[i].awaited || value < 0 || root_[static_cast<size_t>(value)] != root) continue;
+      exchanges_[i].awaited = true;
+      steps_.back().needs.push_back(static_cast<int>(i));
+    }
+  }
 }
 
 std::vector<CpuArray*> CpuProgram::bind(const DeviceArrays& inputs) const {
@@ -157,20 +165,7 @@ DeviceArrays CpuProgram::run(DeviceArrays inputs, Named<double>* seconds) {
     else
       at[v] = const_cast<std::byte*>(place.constant);  // never an output of a call
   }
-  Addresses addresses(at.data());
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    if (context_.between_calls && i < first_overwrite_) context_.between_calls();
-    auto start = std::chrono::steady_clock::now();
-    try {
-      steps_[i].call(addresses);
-    } catch (const Error& e) {
-      throw e.within(steps_[i].node->scope.empty() ? steps_[i].node->op->name
-                                                   : steps_[i].node->scope);
-    }
-    if (!seconds) continue;
-    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    (*seconds)[std::string(steps_[i].node->op->name)] += spent.count();
-  }
+  run_steps(Addresses(at.data()), seconds);
   DeviceArrays results;
   for (size_t i = 0; i < made_.size(); ++i) {
     const Made& made = made_[i];
@@ -187,6 +182,38 @@ DeviceArrays CpuProgram::run(DeviceArrays inputs, Named<double>* seconds) {
     results[made_[i].name] = fresh[i];
   }
   return results;
+}
+
+// Exchanges of gradients run beside the steps, and are given the chance to progress between them.
+void CpuProgram::run_steps(const Addresses& addresses, Named<double>* seconds) {
+  std::vector<std::unique_ptr<Pending>> pending(exchanges_.size());
+  const auto finish = [&](size_t exchange) {
+    if (pending[exchange]) pending[exchange]->wait();
+    pending[exchange].reset();
+  };
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    if (context_.between_calls && i < first_overwrite_) context_.between_calls();
+    auto start = std::chrono::steady_clock::now();
+    for (int needed : step.needs) finish(static_cast<size_t>(needed));
+    try {
+      step.call(addresses);
+    } catch (const Error& e) {
+      throw e.within(step.node->scope.empty() ? step.node->op->name : step.node->scope);
+    }
+    if (step.starts >= 0) {
+      const Exchange& exchange = exchanges_[static_cast<size_t>(step.starts)];
+      pending[static_cast<size_t>(step.starts)] =
+          context_.communicator->start_sum({addresses.get<float>(exchange.value), exchange.count});
+    }
+    for (const auto& p : pending) {
+      if (p) p->poll();
+    }
+    if (!seconds) continue;
+    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    (*seconds)[std::string(step.node->op->name)] += spent.count();
+  }
+  for (size_t i = 0; i < pending.size(); ++i) finish(i);
 }
 
 Named<double> CpuProgram::profile(DeviceArrays inputs) {

@@ -32,6 +32,13 @@ class CpuProgram : public Program {
   struct Step {
     const Node* node;
     Call call;
+    int starts = -1;         // the exchange of this step's result
+    std::vector<int> needs;  // exchanges that must be over before it
+  };
+  struct Exchange {  // a value summed over processes, while the steps go on
+    int value;
+    size_t count;
+    bool awaited = false;  // some step waits for it; else the end of the run does
   };
   struct Made {  // an output of the program
     std::string name;
@@ -49,13 +56,15 @@ class CpuProgram : public Program {
 
   void prepare_calls(const ValueLayout& layout);
   void place_roots(const ValueLayout& layout);
-  void exchange(const Binding& binding);
+  void note_needs(const Binding& binding);
   DeviceArrays run(DeviceArrays inputs, Named<double>* seconds);
+  void run_steps(const Addresses& addresses, Named<double>* seconds);
   std::vector<CpuArray*> bind(const DeviceArrays& inputs) const;
 
   Graph graph_;
   RunContext context_;
   std::vector<Step> steps_;
+  std::vector<Exchange> exchanges_;
   std::vector<const Node*> given_;  // the graph's inputs
   std::vector<Made> made_;
   std::vector<int> root_;      // of each value
