@@ -72,8 +72,7 @@ struct Cut {
 };
 
 // One product with its block sizes and packed buffers.
-class Plan {
- public:
+struct Plan {
   Plan(const Gemm& gemm, const GemmKernel& k, int threads) : g(gemm), kernel(k) {
     parts = parts_of(g);
     part_depth = ceil_div(ceil_div(g.k, parts), kernel.pair) * kernel.pair;
@@ -139,7 +138,6 @@ class Plan {
     if (parts > 1) add_parts();
   }
 
- private:
   struct Part {
     int64_t index, k, depth;  // depth 0: the part has no such block
   };
