@@ -36,9 +36,9 @@ uint64_t bytes_of(const Named<ArrayType>& types) {
   return bytes;
 }
 
-void say_finished(const RunDirectory& run, int64_t steps, std::ostream& out) {
-  out << fmt::format("already at step {} of {}: nothing to train; the model is in {}\n", steps,
-                     steps, run.file("model"));
+void say_finished(const RunDirectory& run, std::ostream& out) {
+  out << fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n",
+                     *run.finished_step(), run.file("model"));
 }
 
 // The parts of a run, made in the order of use; each phase is one method.
@@ -50,7 +50,7 @@ class TrainingRun {
   void run(std::ostream& out) {
     RunRequest request = this->request();
     run_.compare(request);
-    if (run_.finished()) return say_finished(run_, job_.steps, out);
+    if (run_.finished_step() >= job_.steps) return say_finished(run_, out);
     open_machine();
     prepare_loop();
     prepare_state();

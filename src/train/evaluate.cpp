@@ -3,15 +3,44 @@
 
 #include <chrono>
 
+#include "base/log.h"
 #include "data/prefetch.h"
 #include "train/signals.h"
 
 namespace bertrain {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A line where nothing was heard for long.
+class Heartbeat {
+ public:
+  Heartbeat(const Task& task, const std::string& split) : split_(split) {
+    if (std::optional<uint64_t> count = task.count(split)) of_ = fmt::format(" of {}", *count);
+  }
+  void rows(uint64_t done) {
+    constexpr double kSilence = 30;  // seconds
+    if (seconds_since(last_) < kSilence) return;
+    log_line("{}: {}{} rows are done", split_, done, of_);
+    last_ = Clock::now();
+  }
+
+ private:
+  std::string split_, of_;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace
 
 EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
                           const EvaluateOptions& options, bool score,
                           const std::function<void(const Example&)>& on_row) {
-  auto start = std::chrono::steady_clock::now();
+  Clock::time_point start = Clock::now();
+  Heartbeat heartbeat(task, options.split);
   EvaluationResult result;
   std::unique_ptr<Rows> rows = task.rows();
   std::unique_ptr<Scorer> scorer = score ? task.scorer() : nullptr;
@@ -35,10 +64,11 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
       rows->add(part, values.predictions);
       take_finished();
     }
+    heartbeat.rows(result.rows);
   }
   take_finished();
   if (scorer) result.scores = scorer->result();
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

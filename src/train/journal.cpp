@@ -27,8 +27,7 @@ void Journal::step(int64_t step, const std::vector<Batch>& micro, const StepResu
     examples_ += static_cast<int64_t>(batch.row.size());
     tokens_ += batch.tokens;
   }
-  if (step % log_every_ != 0 && step != last_ && !first_entry_) return console_.step(step);
-  first_entry_ = false;
+  if (step % log_every_ != 0 && step != last_ && step != 1) return console_.step(step);
   double seconds = std::chrono::duration<double>(Clock::now() - since_).count();
   double examples = static_cast<double>(examples_) / seconds;
   double tokens = static_cast<double>(tokens_) / seconds;
@@ -67,11 +66,13 @@ void Journal::evaluation(int64_t step, const Json& scores) {
     eval_events_ = std::make_unique<EventWriter>(join_path(directory_, "tensorboard/eval"), first_);
   }
   eval_events_->add(step, scalars);
-  console_.clear();
   log_line("evaluation after step {}: {}", step, text);
 }
 
-void Journal::pause() { paused_ = Clock::now(); }
+void Journal::pause() {
+  console_.clear();
+  paused_ = Clock::now();
+}
 
 void Journal::resume() { since_ += Clock::now() - paused_; }
 

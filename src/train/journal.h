@@ -36,7 +36,6 @@ class Journal {
 
  private:
   int64_t last_, log_every_;
-  bool first_entry_ = true;
   JsonLines lines_;
   EventWriter train_events_;
   std::unique_ptr<EventWriter> eval_events_;  // made at the first evaluation

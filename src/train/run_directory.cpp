@@ -176,6 +176,7 @@ void RunDirectory::start(const RunRequest& request) {
   }
   Json now = compared(request);
   for (auto& [name, value] : now.items()) record_[name] = value;
+  record_.erase("finished");
   record_["arguments"] = request.arguments;
   record_["starts"].push_back(utc_time());
   save();
@@ -213,7 +214,10 @@ void RunDirectory::finish(int64_t step, const Json& results) {
   save();
 }
 
-bool RunDirectory::finished() const { return continues() && record_.contains("finished"); }
+std::optional<int64_t> RunDirectory::finished_step() const {
+  if (!continues() || !record_.contains("finished")) return std::nullopt;
+  return record_["finished"].value("step", int64_t{0});
+}
 
 void RunDirectory::logged(const std::function<void()>& work) {
   try {

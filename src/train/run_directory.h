@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,7 @@ class RunDirectory {
   // Settings of the earlier start that the request does not share are an Error that lists each
   // with both values; with inexact, a warning. Changes nothing.
   void compare(const RunRequest& request) const;
-  // Writes run.json: what was compared is now what the run was asked.
+  // Writes run.json: what was compared is now what the run was asked, and it is not done.
   void start(const RunRequest& request);
   // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
@@ -59,7 +60,7 @@ class RunDirectory {
   // The run would go on with other bits than before: an Error, or a warning with --resume=inexact.
   void inexact(std::string_view reason) const;
   void finish(int64_t step, const Json& results);  // marks the run as done
-  bool finished() const;
+  std::optional<int64_t> finished_step() const;    // nullopt: the run is not done
   // Calls `work`; what it throws is also written to log.txt.
   void logged(const std::function<void()>& work);
   // Lines for log.txt alone: results that went to a command's stream.

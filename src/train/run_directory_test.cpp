@@ -61,7 +61,7 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
   }
   RunDirectory run(path, Resume::require, false);
   EXPECT_TRUE(run.continues());
-  EXPECT_FALSE(run.finished());
+  EXPECT_EQ(run.finished_step(), std::nullopt);
   run.compare(request(1, {"a"}));
   run.start(request(1, {"a"}));
   ASSERT_NE(run.chosen("threads"), nullptr);
@@ -72,7 +72,7 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
   EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z two\n"));
   EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z lines\n"));
   run.finish(7, {{"eval_accuracy", 0.5}});
-  EXPECT_TRUE(run.finished());
+  EXPECT_EQ(run.finished_step(), 7);
 }
 
 TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
