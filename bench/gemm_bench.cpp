@@ -16,9 +16,9 @@ namespace bertrain {
 namespace {
 
 double seconds_of(const Gemm& g) {
-  const double start = thread_seconds();
+  const double start = wall_seconds();
   gemm(g);
-  return thread_seconds() - start;
+  return wall_seconds() - start;
 }
 
 // The best share of the burst peak over some repetitions; those that began or ended in a slow spell

@@ -85,9 +85,9 @@ void run(const Shape3& shape, int64_t sequences, int64_t tokens) {
   double best = 0, seconds = 0;
   StepResult result;
   for (uint64_t i = 0; i < 8; ++i) {
-    double before = fma_burst(0.005), start = thread_seconds();
+    double before = fma_burst(0.005), start = wall_seconds();
     result = runner.run(i, batch);
-    double spent = thread_seconds() - start, after = fma_burst(0.005);
+    double spent = wall_seconds() - start, after = fma_burst(0.005);
     bool steady = i > 0 && std::min(before, after) >= 0.93 * std::max(before, after);
     fmt::print("step {}: {:.3f} s, {:.1f} % of the burst{}\n", i, spent,
                100 * flops / spent / std::max(before, after), steady ? "" : " (thrown away)");

@@ -4,13 +4,14 @@
 
 namespace bertrain {
 
-// Seconds that this process computed, per OpenMP thread: other processes do not count, waiting for
-// each other does as long as OpenMP waits actively.
-double thread_seconds();
+// Seconds of a clock that only goes forward. Not processor time: a thread that sleeps or is kept from
+// running would count for less than it costs, and the best of several runs would be the worst
+// measured one.
+double wall_seconds();
 
-// FLOP/s of all OpenMP threads together in f32 over about `seconds`, by that clock. On virtual
-// machines this can halve for a while without any other sign, so measure before and after what is
-// timed.
+// FLOP/s of all OpenMP threads together in f32 over about `seconds`. On virtual machines this can
+// halve for a while without any other sign, and other processes lower it: measure before and after
+// what is timed, and throw away what began or ended slower.
 double fma_burst(double seconds);
 
 }  // namespace bertrain
