@@ -48,8 +48,8 @@ class Backend {
   virtual int replicas() const = 0;
   virtual int64_t row_slots(int64_t max_sequence) const = 0;  // S of a row; 0 = one long row
   virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
-  virtual std::unique_ptr<Program> compile(
-      const Graph& graph) = 0;  // expands what it does not take
+  // expands what it does not take
+  virtual std::unique_ptr<Program> compile(const Graph& graph) = 0;
   virtual std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) = 0;
   virtual Array get(const DeviceArray& value) = 0;  // waits; split parts are concatenated in order
 };

@@ -43,8 +43,8 @@ void parse_only_options(std::span<const std::string_view> args, const EachOption
 
 std::string describe_options(const EachOption& each);  // the --help text: name, default, help
 Json options_to_json(const EachOption& each);  // {"max_seq_length": 128, …}, in the order listed
-std::string nearest(std::string_view name,
-                    const std::vector<std::string>& names);  // "" if none is near
+// "" if none is near
+std::string nearest(std::string_view name, const std::vector<std::string>& names);
 
 struct Command;
 

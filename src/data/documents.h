@@ -16,9 +16,9 @@ namespace bertrain {
 // and no sentence is empty.
 class Documents {
  public:
-  void add_sentence(
-      std::span<const int32_t> tokens);  // to the present document; an empty one adds nothing
-  void end_document();                   // the next sentence begins another one, if this has any
+  // to the present document; an empty one adds nothing
+  void add_sentence(std::span<const int32_t> tokens);
+  void end_document();  // the next sentence begins another one, if this has any
 
   size_t size() const { return document_ends_.size(); }  // ended documents
   size_t sentences(size_t document) const {

@@ -17,8 +17,8 @@ class PythonRandom {
 
   uint32_t next32();
   double random();  // [0, 1), 53 bits from two draws
-  uint64_t below(
-      uint64_t bound);  // [0, bound), bound ≥ 1; draws at least once, also for a bound of 1
+  // [0, bound), bound ≥ 1; draws at least once, also for a bound of 1
+  uint64_t below(uint64_t bound);
   int64_t randint(int64_t low, int64_t high);  // [low, high], low ≤ high
 
   template <class T>

@@ -23,9 +23,10 @@ class Console {
   // style follows from whether standard error is a terminal.
   Console(std::string_view stage, int64_t first, int64_t last);
   // With a clock of one's own (seconds) and a place for the bar's text, for tests.
+  // takes the bar away
   Console(std::string_view stage, int64_t first, int64_t last, Style style,
           std::function<double()> clock, std::function<void(std::string_view)> terminal);
-  ~Console();  // takes the bar away
+  ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 

@@ -35,7 +35,7 @@ struct BertConfig {
 BertConfig config_from_google(const Json& json, std::string_view place);
 BertConfig config_from_hugging_face(const Json& json, std::string_view place);
 Json config_to_google(const BertConfig& config);
-Json config_to_hugging_face(
-    const BertConfig& config);  // what transformers.BertConfig reads, without task keys
+// what transformers.BertConfig reads, without task keys
+Json config_to_hugging_face(const BertConfig& config);
 
 }  // namespace bertrain

@@ -14,8 +14,8 @@ namespace bertrain {
 class Labels {
  public:
   Labels() = default;
-  explicit Labels(
-      std::vector<std::string> names);  // in this order; throws Error for a repeated one
+  // in this order; throws Error for a repeated one
+  explicit Labels(std::vector<std::string> names);
 
   // The distinct ones, sorted: by value if all are numbers (2 before 10), else by bytes. Sorted and
   // not as first seen, so that the order of the training rows changes nothing.

@@ -56,10 +56,10 @@ class Task {
   virtual std::vector<std::string> splits() const = 0;  // "train", "dev", "test", "dev_matched", …
   virtual Schema schema() const = 0;
   virtual std::vector<LossTerm> terms() const = 0;
-  virtual ExampleStream examples(
-      std::string_view split) const = 0;  // one pass, in file order, ready for the packer
-  virtual std::optional<uint64_t> count(
-      std::string_view split) const = 0;  // examples of that split, if known
+  // one pass, in file order, ready for the packer
+  virtual ExampleStream examples(std::string_view split) const = 0;
+  // examples of that split, if known
+  virtual std::optional<uint64_t> count(std::string_view split) const = 0;
   virtual int64_t max_seq_length() const = 0;
   virtual int64_t max_targets() const = 0;  // per example; 0: no target axis
   virtual Outputs build(const Scope& scope, const Inputs& batch) const = 0;

@@ -25,23 +25,21 @@ using Attrs = Named<Attr>;
 // tensor/ops/op_table.h.
 struct Op {
   std::string_view name;  // "layer_norm"
-  std::vector<ArrayType> (*infer)(
-      const Node&);  // result types; throws Error at the line that records
-  Tensors (*expand)(
-      const Node&);  // the same values in simpler ops, one per output; null = primitive
-  Tensors (*grad)(const Node&, const Tensors& y, const Tensors& dy);
+  // result types; throws Error at the line that records
+  std::vector<ArrayType> (*infer)(const Node&);
+  // the same values in simpler ops, one per output; null = primitive
+  Tensors (*expand)(const Node&);
   // d loss / d input for each input, given the node's outputs and d loss / d output (absent Tensor
   // = zero, in both directions). null = through expand (a primitive without grad has no gradient:
   // integers, comparisons).
-  bool wide_gradient = false;
+  Tensors (*grad)(const Node&, const Tensors& y, const Tensors& dy);
   // A gradient may be f32 where its value is bf16 (weights). It is rounded to the value's dtype
   // before `grad` sees it, unless the op says that it takes it as it is.
+  bool wide_gradient = false;
 };
 
-enum class Placement : uint8_t {
-  replicate,
-  split
-};  // equal on every replica | this replica's part
+// replicate: equal on every replica; split: this replica's part
+enum class Placement : uint8_t { replicate, split };
 
 struct Node {
   const Op* op = nullptr;  // kInput, kConstant (tensor/graph.cpp) or an op of the table
@@ -56,8 +54,8 @@ struct Node {
   int64_t body = -1;  // nodes of one number are recorded again in the backward pass (repeat)
   Graph* graph = nullptr;
 
-  int64_t integer(
-      std::string_view attr) const;  // throws a std::logic_error if absent or of another kind
+  // throws a std::logic_error if absent or of another kind
+  int64_t integer(std::string_view attr) const;
   double real(std::string_view attr) const;
   const std::vector<int64_t>& list(std::string_view attr) const;
 };
@@ -79,8 +77,8 @@ class Graph {
 
   Tensor input(std::string name, ArrayType type, Placement placement = Placement::replicate);
   Tensor constant(Array value);
-  Tensors apply(const Op& op, Tensors inputs,
-                Attrs attrs = {});  // infers types; throws Error naming op, scope, shapes
+  // infers types; throws Error naming op, scope, shapes
+  Tensors apply(const Op& op, Tensors inputs, Attrs attrs = {});
   // Named like an input: the output replaces it after the run and takes its memory.
   void output(std::string name, Tensor value, Placement placement = Placement::replicate);
 
@@ -109,7 +107,7 @@ Tensors gradients(Tensor loss, const Tensors& wrt);
 // nodes that no output needs are left out. Primitives always stay.
 Graph expand(const Graph& graph, const std::function<bool(const Node&)>& keep);
 
-std::string print(const Graph& graph);  // one line a node: "%12 = layer_norm(%3, %10, %11)
-                                        // {epsilon=1e-12} : f32 [2, 8]  # scope"
+// one line a node: "%12 = layer_norm(%3, %10, %11) {epsilon=1e-12} : f32 [2, 8]  # scope"
+std::string print(const Graph& graph);
 
 }  // namespace bertrain

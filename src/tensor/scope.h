@@ -52,8 +52,8 @@ class Recording {
   const Options& options() const { return options_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }  // in order of first use
   const std::vector<DropoutKey>& dropout_keys() const { return keys_; }
-  void mark(std::string name,
-            Tensor value);  // a value that the step may ask for ("word_embedding_rows")
+  // a value that the step may ask for ("word_embedding_rows")
+  void mark(std::string name, Tensor value);
   Tensor marked(std::string_view name) const;  // absent Tensor if nothing has that name
 
  private:

@@ -15,8 +15,8 @@ class ValueLayout {
 
   struct Root {
     size_t bytes = 0;
-    int64_t first = 0,
-            last = 0;  // node ids: made, last read (nodes().size() for what a program returns)
+    // node ids: made, last read (nodes().size() for what a program returns)
+    int64_t first = 0, last = 0;
     const Node* input = nullptr;  // lies in the memory of this graph input
     const Node* constant = nullptr;
     int output = -1;  // lies in the memory of this output (index in Graph::outputs)

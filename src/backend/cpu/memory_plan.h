@@ -9,8 +9,8 @@ namespace bertrain {
 
 struct Lifetime {
   size_t bytes = 0;
-  int64_t first = 0,
-          last = 0;  // numbers of the calls that make and last read the value, both inclusive
+  // numbers of the calls that make and last read the value, both inclusive
+  int64_t first = 0, last = 0;
 };
 
 struct MemoryPlan {

@@ -27,22 +27,21 @@ enum class Compare : int64_t { equal, not_equal, less, less_equal, greater, grea
 Tensor compare(Tensor a, Tensor b, Compare direction);  // attr direction; → boolean
 Tensor select(Tensor condition, Tensor a, Tensor b);    // a where the condition holds, else b
 Tensor reshape(Tensor x, Shape shape);                  // attr shape; one extent may be −1
-Tensor transpose(Tensor x,
-                 std::vector<int64_t> axes);  // attr axes: result axis i is x's axis axes[i]
-Tensor broadcast(
-    Tensor x, Shape shape,
-    std::vector<int64_t> axes);  // attrs shape, axes: x's axis i is result axis axes[i]
-Tensor broadcast(Tensor x,
-                 Shape shape);  // NumPy's rule: x's axes are the last ones, extents 1 stretch
+// attr axes: result axis i is x's axis axes[i]
+Tensor transpose(Tensor x, std::vector<int64_t> axes);
+// attrs shape, axes: x's axis i is result axis axes[i]
+Tensor broadcast(Tensor x, Shape shape, std::vector<int64_t> axes);
+// NumPy's rule: x's axes are the last ones, extents 1 stretch
+Tensor broadcast(Tensor x, Shape shape);
 Tensor concatenate(Tensors xs, int64_t axis);  // attr axis
-Tensor slice(Tensor x, std::vector<int64_t> start,
-             std::vector<int64_t> limit);  // attrs start, limit
-Tensor pad(Tensor x, std::vector<int64_t> low,
-           std::vector<int64_t> high);  // attrs low, high; with zeros
-Tensor iota(Graph& graph, Shape shape, int64_t axis,
-            DType dtype);  // attrs shape, axis, dtype: 0, 1, … along axis
-Tensor reduce_sum(Tensor x,
-                  std::vector<int64_t> axes);  // attr axes, which vanish; of floats the sum is f32
+// attrs start, limit
+Tensor slice(Tensor x, std::vector<int64_t> start, std::vector<int64_t> limit);
+// attrs low, high; with zeros
+Tensor pad(Tensor x, std::vector<int64_t> low, std::vector<int64_t> high);
+// attrs shape, axis, dtype: 0, 1, … along axis
+Tensor iota(Graph& graph, Shape shape, int64_t axis, DType dtype);
+// attr axes, which vanish; of floats the sum is f32
+Tensor reduce_sum(Tensor x, std::vector<int64_t> axes);
 Tensor reduce_max(Tensor x, std::vector<int64_t> axes);  // attr axes, which vanish
 struct MatmulOptions {
   bool transpose_a = false, transpose_b = false;  // of the last two axes
