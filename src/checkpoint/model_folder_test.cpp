@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -12,16 +13,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class F>
-std::string message_of(F act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 ModelFolder sample() {
   ModelFolder folder;

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "base/log.h"
 #include "storage/storage.h"
 
@@ -17,15 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::vector<int64_t> steps_of(const StateStore& store) {
   std::vector<int64_t> steps;

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "base/rng.h"
 #include "storage/storage.h"
 
@@ -15,15 +16,6 @@ namespace bertrain {
 namespace {
 
 using testing::HasSubstr;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 Named<Array> samples() {
   Named<Array> arrays;

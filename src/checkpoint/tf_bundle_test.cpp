@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "base/rng.h"
 #include "formats/crc32c.h"
 #include "formats/tf_index.h"
@@ -22,15 +23,6 @@ using testing::HasSubstr;
 
 const std::string kInit = BERTRAIN_TEST_DATA "/tf1_pretrain/init/bert_model.ckpt";
 const std::string kTrained = BERTRAIN_TEST_DATA "/tf1_pretrain/trained/model.ckpt-20";
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 void copy(const CheckpointReader& reader, const std::string& prefix) {
   auto writer = create_tf_bundle(prefix);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/passes.h"
 
 namespace bertrain {
 
@@ -29,57 +30,6 @@ class Vector final : public IndexedStream {
 
  private:
   std::vector<Example> examples_;
-};
-
-class Repeat final : public Stream<Example> {
- public:
-  Repeat(std::function<ExampleStream(uint64_t)> make, uint64_t passes)
-      : make_(std::move(make)), passes_(passes) {}
-
-  std::optional<Example> next() override {
-    while (pass_ < passes_) {
-      if (!current_) current_ = make_(pass_);
-      if (auto example = current_->next()) {
-        ++taken_;
-        return example;
-      }
-      end_pass();
-    }
-    return std::nullopt;
-  }
-
-  uint64_t skip(uint64_t count) override {
-    uint64_t left = count;
-    while (left > 0 && pass_ < passes_) {
-      if (!current_ && length_ > 0 && left >= length_) {
-        uint64_t whole = std::min(left / length_, passes_ - pass_);
-        pass_ += whole;
-        left -= whole * length_;
-        continue;
-      }
-      if (!current_) current_ = make_(pass_);
-      uint64_t skipped = current_->skip(left);
-      taken_ += skipped;
-      left -= skipped;
-      if (left > 0) end_pass();
-    }
-    return count - left;
-  }
-
- private:
-  void end_pass() {
-    if (taken_ == 0) throw error("there is no example to repeat: the data are empty");
-    length_ = taken_;
-    taken_ = 0;
-    current_.reset();
-    ++pass_;
-  }
-
-  std::function<ExampleStream(uint64_t)> make_;
-  uint64_t passes_, pass_ = 0;
-  uint64_t taken_ = 0;   // of the current pass
-  uint64_t length_ = 0;  // of a pass; 0 until one has ended
-  ExampleStream current_;
 };
 
 class Split final : public Stream<Example> {
@@ -130,7 +80,7 @@ ExampleStream from_vector(std::vector<Example> examples) {
 }
 
 ExampleStream repeat(std::function<ExampleStream(uint64_t pass)> make, uint64_t passes) {
-  return std::make_unique<Repeat>(std::move(make), passes);
+  return std::make_unique<Passes<Example>>(std::move(make), passes);
 }
 
 ExampleStream split(ExampleStream from, uint64_t index, uint64_t count) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "storage/storage.h"
 #include "task/catalog.h"
+#include "task/tiny_config.h"
 
 namespace bertrain {
 namespace {
@@ -20,22 +21,10 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Strings = std::vector<std::string>;
 
-BertConfig tiny_config() {
-  BertConfig c;
-  c.vocab_size = 11;
-  c.hidden_size = 8;
-  c.num_hidden_layers = 1;
-  c.num_attention_heads = 2;
-  c.intermediate_size = 16;
-  c.max_position_embeddings = 64;
-  c.type_vocab_size = 2;
-  return c;
-}
-
 std::unique_ptr<Task> make(const ClassificationOptions& options,
                            const Json* description = nullptr) {
   TaskOptions all;
-  all.config = tiny_config();
+  all.config = tiny_config(11, 64);
   all.tokenizer = std::make_shared<Tokenizer>(Vocabulary(
       {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "who", "?"}, "toy"));
   all.classification = options;

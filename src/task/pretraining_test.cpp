@@ -8,6 +8,7 @@
 #include "formats/tfrecord.h"
 #include "storage/storage.h"
 #include "task/catalog.h"
+#include "task/tiny_config.h"
 
 namespace bertrain {
 namespace {
@@ -17,18 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Integers = std::vector<int64_t>;
-
-BertConfig tiny_config() {
-  BertConfig c;
-  c.vocab_size = 100;
-  c.hidden_size = 8;
-  c.num_hidden_layers = 1;
-  c.num_attention_heads = 2;
-  c.intermediate_size = 16;
-  c.max_position_embeddings = 8;
-  c.type_vocab_size = 2;
-  return c;
-}
 
 // Five of eight slots and two of four targets are real.
 Example record() {
@@ -52,7 +41,7 @@ PretrainingOptions written(const std::vector<Example>& records,
 }
 
 TEST(Pretraining, DropsPaddingAndTargetsWithoutWeight) {
-  auto task = make_pretraining(written({record(), record()}), tiny_config());
+  auto task = make_pretraining(written({record(), record()}), tiny_config(100, 8));
   EXPECT_EQ(task->max_seq_length(), 8);
   EXPECT_EQ(task->max_targets(), 4);
   EXPECT_THAT(task->splits(), ElementsAre("train"));
@@ -71,15 +60,15 @@ TEST(Pretraining, DropsPaddingAndTargetsWithoutWeight) {
 TEST(Pretraining, LengthsThatDifferAreNamedWithBothNumbersAndTheFile) {
   PretrainingOptions options = written({record()});
   options.max_predictions_per_seq = 10;
-  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
               ThrowsMessage<Error>(AllOf(HasSubstr("mem://pretraining/a"), HasSubstr("=4"),
                                          HasSubstr("10 is wanted"))));
   options.max_predictions_per_seq = 4;
   options.max_seq_length = 6;
-  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
               ThrowsMessage<Error>(AllOf(HasSubstr("max_seq_length=8"), HasSubstr("6 is wanted"))));
   options.max_seq_length = 8;
-  EXPECT_NO_THROW(make_pretraining(options, tiny_config()));
+  EXPECT_NO_THROW(make_pretraining(options, tiny_config(100, 8)));
 
   Example shorter = record();
   for (const char* name : {"input_ids", "input_mask", "segment_ids"}) {
@@ -88,11 +77,11 @@ TEST(Pretraining, LengthsThatDifferAreNamedWithBothNumbersAndTheFile) {
   written({shorter}, "mem://pretraining/b");
   options = {};
   options.input_file = "mem://pretraining/a,mem://pretraining/b";
-  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
               ThrowsMessage<Error>(HasSubstr("mem://pretraining/b: the data were made with "
                                              "max_seq_length=6")));
   // And in the middle of a file, with the record.
-  auto task = make_pretraining(written({record(), shorter}), tiny_config());
+  auto task = make_pretraining(written({record(), shorter}), tiny_config(100, 8));
   auto stream = task->examples("train");
   stream->next();
   EXPECT_THAT([&] { stream->next(); },
@@ -104,7 +93,7 @@ TEST(Pretraining, RecordsAreChecked) {
   auto refuses = [](auto change, std::string_view text) {
     Example bad = record();
     change(bad);
-    EXPECT_THAT([&] { make_pretraining(written({bad}), tiny_config()); },
+    EXPECT_THAT([&] { make_pretraining(written({bad}), tiny_config(100, 8)); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("record 1"), HasSubstr(text))));
   };
   refuses([](Example& e) { std::get<Integers>(e["input_ids"])[1] = 100; }, "outside 0 … 99");
@@ -122,16 +111,16 @@ TEST(Pretraining, RecordsAreChecked) {
 TEST(Pretraining, FilesAndLengthsAreRefusedBeforeAnythingRuns) {
   PretrainingOptions options;
   options.input_file = "mem://pretraining/nothing*";
-  EXPECT_THAT([&] { make_pretraining(options, tiny_config()); },
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
               ThrowsMessage<Error>(HasSubstr("mem://pretraining/nothing*")));
-  BertConfig small = tiny_config();
+  BertConfig small = tiny_config(100, 8);
   small.max_position_embeddings = 7;
   EXPECT_THAT([&] { make_pretraining(written({record()}), small); },
               ThrowsMessage<Error>(AllOf(HasSubstr("8 tokens"), HasSubstr("7 positions"))));
 }
 
 TEST(Pretraining, ScoresAreWeightedOverAllTargetsAndMeansOverRows) {
-  auto task = make_pretraining(written({record(), record()}), tiny_config());
+  auto task = make_pretraining(written({record(), record()}), tiny_config(100, 8));
   std::vector<Example> examples;
   auto stream = task->examples("train");
   while (auto e = stream->next()) examples.push_back(*e);
@@ -179,7 +168,7 @@ TEST(Pretraining, ScoresAreWeightedOverAllTargetsAndMeansOverRows) {
 }
 
 TEST(Pretraining, BuildsBothLosses) {
-  auto task = make_pretraining(written({record()}), tiny_config());
+  auto task = make_pretraining(written({record()}), tiny_config(100, 8));
   Recording recording({false, DType::f32});
   Graph& graph = recording.graph();
   Inputs batch;
@@ -202,7 +191,7 @@ TEST(Pretraining, BuildsBothLosses) {
 
 TEST(Catalog, NamesItsTasks) {
   TaskOptions options;
-  options.config = tiny_config();
+  options.config = tiny_config(100, 8);
   options.pretraining = written({record()});
   EXPECT_THAT(task_names(), ElementsAre("pretraining", "classification"));
   auto task = make_task("pretraining", options);

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/error_message.h"
 
 namespace bertrain {
 namespace {
@@ -37,15 +38,6 @@ RunRequest request(double rate, const std::vector<std::string>& labels) {
           {{"labels", labels}},
           {{"train.tsv", "12 bytes"}},
           {"log_every"}};
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-    return "";
-  } catch (const Error& e) {
-    return e.what();
-  }
 }
 
 TEST(RunDirectory, NewRunThenTheSameAgain) {

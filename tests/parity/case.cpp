@@ -41,6 +41,13 @@ Cases all_cases() {
   return all;
 }
 
+const std::vector<AttentionLayout>& attention_layouts() {
+  static const std::vector<AttentionLayout> layouts = {
+      {1, 1, 1, 1, {1}},         {1, 5, 1, 3, {5}},        {2, 7, 3, 2, {4, 2}},
+      {1, 23, 2, 5, {7, 1, 13}}, {1, 70, 2, 16, {33, 35}}, {1, 200, 2, 64, {130, 61}}};
+  return layouts;
+}
+
 double Values::next() { return threefry({seed_, 0}, {count_++, 0})[0] / 4294967296.0; }
 
 Array Values::normal(DType dtype, Shape shape) {

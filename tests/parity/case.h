@@ -23,6 +23,13 @@ struct Case {
 };
 using Cases = std::vector<Case>;
 
+// Rows of packed examples with empty slots behind them: one slot, primes, more than a tile of 64.
+struct AttentionLayout {
+  int64_t rows, slots, heads, head;
+  std::vector<int64_t> lengths;  // of the examples of each row
+};
+const std::vector<AttentionLayout>& attention_layouts();
+
 Cases primitive_cases();
 Cases composite_cases();
 Cases gradient_cases();  // of the *_grad composites and the optimizer

@@ -148,17 +148,8 @@ Tensor of_examples(Tensor x, Tensor example, std::vector<int64_t> axes) {
 
 void attentions(Cases& all) {
   Values v(15);
-  struct Layout {
-    int64_t rows, slots, heads, head;
-    std::vector<int64_t> lengths;
-  };
   for (DType t : kFloats) {
-    for (const Layout& l : {Layout{1, 1, 1, 1, {1}},
-                            {1, 5, 1, 3, {5}},
-                            {2, 7, 3, 2, {4, 2}},
-                            {1, 23, 2, 5, {7, 1, 13}},
-                            {1, 70, 2, 16, {33, 35}},
-                            {1, 200, 2, 64, {130, 61}}}) {
+    for (const AttentionLayout& l : attention_layouts()) {
       for (double rate : {0.0, 0.1}) {
         Slots s = packed_slots(l.rows, l.slots, l.lengths);
         Shape shape = {l.rows, l.slots, l.heads * l.head};
