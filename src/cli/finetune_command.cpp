@@ -88,6 +88,7 @@ void run_finetune(Args args, std::ostream& out) {
     job.tokenizer = task.tokenizer = o.model.tokenizer();
     job.config = task.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
+    job.inputs = o.model.files();
     task.classification = o.classification;
     task.classification.test_file.clear();
     job.task = make_task(o.task, task);

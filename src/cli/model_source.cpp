@@ -141,6 +141,10 @@ std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
   return std::make_shared<const Tokenizer>(text.tokenizer({kUnknown, kClassify, kSeparate}));
 }
 
+std::vector<std::string> ModelOptions::files() const {
+  return {weights_, bert_config_file, text.vocab_file};
+}
+
 BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& tokenizer) const {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
   if (!model.empty()) {

@@ -61,6 +61,7 @@ void run_pretrain(Args args, std::ostream& out) {
     job.tokenizer = o.model.tokenizer();
     job.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
+    job.inputs = o.model.files();
     job.task = make_pretraining(o.task, job.config);
     for (const std::string& list : {o.task.input_file, o.task.eval_file}) {
       if (list.empty()) continue;

@@ -49,11 +49,14 @@ class TrainingRun {
 
   void run(std::ostream& out) {
     RunRequest request = this->request();
+    run_.keep_inputs(job_.data_files);
+    run_.keep_inputs(job_.inputs);
     run_.compare(request);
     if (run_.finished_step() >= job_.steps) return say_finished(run_, out);
     open_machine();
     prepare_loop();
     prepare_state();
+    prepare_evaluation();
     run_.start(request);
     run_.choose("threads", threads_);
     run_.choose("instruction_set", instruction_set_of(options_.device));
@@ -68,6 +71,7 @@ class TrainingRun {
   void open_machine();
   void prepare_loop();
   void prepare_state();
+  void prepare_evaluation();
   void log_banner();
   bool train_steps();
   void publish(std::ostream& out);
@@ -92,6 +96,8 @@ class TrainingRun {
   std::unique_ptr<RunCheckpoints> checkpoints_;
   std::vector<Capacity> capacities_;
   LoopOptions loop_;
+  std::unique_ptr<EvaluationRunner> evaluation_;
+  EvaluateOptions dev_;
 };
 
 RunRequest TrainingRun::request() const {
@@ -203,7 +209,19 @@ void TrainingRun::prepare_state() {
   if (!job_.weights.empty()) load_weights(*state_, job_.weights, false);
   // Two states, since the old one goes when the new one is whole, and the model's parameters.
   uint64_t bytes = checkpoints_->state_bytes() * 7 / 3;
+  bytes -= std::min(bytes, run_.replaced_bytes());
   require_space(run_.path(), bytes, "two checkpoints and the model");
+}
+
+void TrainingRun::prepare_evaluation() {
+  evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
+  dev_.batch_size = options_.eval_batch_size;
+  dev_.max_batches = job_.max_eval_batches;
+  if (!has_split(task_, dev_.split)) return;
+  CapacityChoice choice;
+  choice.batch_size = dev_.batch_size;
+  choice.memory = parse_memory(options_.memory);
+  dev_.pack.capacities = evaluation_capacities(task_, *backend_, *evaluation_, dev_.split, choice);
 }
 
 void TrainingRun::log_banner() {
@@ -217,17 +235,9 @@ void TrainingRun::log_banner() {
 }
 
 bool TrainingRun::train_steps() {
-  EvaluationRunner evaluation(task_, *state_, runner_->options().compute);
-  EvaluateOptions dev;
-  dev.batch_size = options_.eval_batch_size;
-  dev.max_batches = job_.max_eval_batches;
   std::function<Json()> evaluate_dev;
-  if (has_split(task_, dev.split)) {
-    CapacityChoice choice;
-    choice.batch_size = dev.batch_size;
-    choice.memory = parse_memory(options_.memory);
-    dev.pack.capacities = evaluation_capacities(task_, *backend_, evaluation, dev.split, choice);
-    evaluate_dev = [&] { return evaluate(task_, evaluation, dev, true).scores; };
+  if (has_split(task_, dev_.split)) {
+    evaluate_dev = [&] { return evaluate(task_, *evaluation_, dev_, true).scores; };
   }
   TrainingStreamOptions data;
   data.batch_size = options_.train_batch_size;

@@ -18,6 +18,7 @@ struct TrainingJob {
   std::vector<std::string> arguments;   // as typed
   Json settings;                        // all options by name
   std::vector<std::string> data_files;  // whose contents decide the result
+  std::vector<std::string> inputs;      // other files that are read
   std::shared_ptr<const Task> task;
   BertConfig config;
   std::shared_ptr<const Tokenizer> tokenizer;

@@ -18,10 +18,46 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kVersion = "0.1.0";
 
-// What a run leaves behind, and so what --overwrite removes; anything else in the folder is not
-// ours.
-constexpr std::array<std::string_view, 6> kOurs = {"run.json",    "log.txt",     "metrics.jsonl",
-                                                   "tensorboard", "checkpoints", "model"};
+// What a run leaves behind, and so what --overwrite removes, folder by folder and, where a name ends
+// in *, all names that begin so; anything else in the folders is not ours.
+struct Ours {
+  std::string_view folder;
+  std::vector<std::string_view> names;
+};
+const std::vector<Ours>& ours() {
+  static const std::vector<Ours> all = {
+      {"checkpoints", {"best.json", "step-*"}},
+      {"tensorboard/train", {"events.out.tfevents.*"}},
+      {"tensorboard/eval", {"events.out.tfevents.*"}},
+      {"tensorboard", {}},
+      {"model",
+       {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json",
+        "special_tokens_map.json", "bertrain.json", "model.safetensors"}},
+      {"", {"run.json", "log.txt", "metrics.jsonl", "test_predictions.jsonl"}}};
+  return all;
+}
+
+bool is_ours(const Ours& part, std::string_view name) {
+  return std::any_of(part.names.begin(), part.names.end(), [&](std::string_view known) {
+    return known.ends_with('*') ? name.starts_with(known.substr(0, known.size() - 1))
+                                : name == known;
+  });
+}
+
+// Calls `act` with each path there that is ours, folders that are ours last.
+void each_of_ours(const std::string& run, const std::function<void(const fs::path&)>& act) {
+  for (const Ours& part : ours()) {
+    fs::path folder = part.folder.empty() ? fs::path(run) : fs::path(run) / part.folder;
+    std::error_code none;
+    std::vector<fs::path> found;
+    for (fs::directory_iterator entry(folder, none), end; !none && entry != end;
+         entry.increment(none)) {
+      if (is_ours(part, entry->path().filename().string())) found.push_back(entry->path());
+    }
+    std::sort(found.begin(), found.end());
+    for (const fs::path& path : found) act(path);
+  }
+}
 
 std::string shown(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -123,7 +159,11 @@ RunDirectory::Folder::~Folder() {
 RunDirectory::RunDirectory(std::string path, Resume resume, bool overwrite)
     : folder_(std::move(path)), path_(folder_.path), resume_(resume) {
   lock_ = std::make_unique<RunLock>(path_);
-  if (overwrite) remove_earlier();
+  if (overwrite && fs::exists(file("run.json"))) {
+    replaces_ = true;
+    sink_ = std::make_unique<LogSink>([this](std::string_view line) { note(line); });
+    return;
+  }
   if (fs::exists(file("run.json"))) {
     record_ = read_record(file("run.json"));
     if (resume_ == Resume::never) {
@@ -133,11 +173,13 @@ RunDirectory::RunDirectory(std::string path, Resume resume, bool overwrite)
     throw error("{} holds no run to go on with (--resume=require)", path_);
   } else if (fs::exists(file("checkpoints")) || fs::exists(file("model"))) {
     throw error(
-        "{} holds a model or checkpoints but no run.json; use another --output_dir, or --overwrite",
+        "{} holds a model or checkpoints but no run.json, so that it is not known to be a run's; "
+        "use "
+        "another --output_dir, or remove them",
         path_);
   }
-  log_.open(file("log.txt"), std::ios::app);
-  if (!log_) throw error("{}: {}", file("log.txt"), std::strerror(errno));
+  had_log_ = fs::exists(file("log.txt"));
+  open_log();
   sink_ = std::make_unique<LogSink>([this](std::string_view line) { note(line); });
 }
 
@@ -146,17 +188,66 @@ RunDirectory::~RunDirectory() {
   log_.close();
   // A start that failed before it began leaves nothing: preflight is free of consequences.
   std::error_code ignored;
-  if (record_.is_null()) fs::remove(file("log.txt"), ignored);
+  if (record_.is_null() && !replaces_ && !had_log_) fs::remove(file("log.txt"), ignored);
+}
+
+void RunDirectory::open_log() {
+  log_.open(file("log.txt"), std::ios::app);
+  if (!log_) throw error("{}: {}", file("log.txt"), std::strerror(errno));
 }
 
 std::string RunDirectory::file(std::string_view name) const { return join_path(path_, name); }
 
-void RunDirectory::remove_earlier() const {
-  for (std::string_view name : kOurs) {
+void RunDirectory::keep_inputs(const std::vector<std::string>& inputs) const {
+  if (!replaces_) return;
+  std::error_code none;
+  std::string run = fs::weakly_canonical(path_, none).string();
+  each_of_ours(path_, [&](const fs::path& path) {
+    std::string doomed = fs::weakly_canonical(path, none).string();
+    for (const std::string& input : inputs) {
+      if (input.empty() || input == "-") continue;
+      std::string file = fs::weakly_canonical(input, none).string();
+      // A checkpoint may be named by what the names of its files begin with, or by its folder.
+      bool around = file.starts_with(run + "/") &&
+                    (doomed.starts_with(file + "/") || doomed.starts_with(file + "."));
+      if (file != doomed && !file.starts_with(doomed + "/") && !around) continue;
+      throw usage_error(
+          "{} is read, and --overwrite would remove {}: copy it out of {}, or use another "
+          "--output_dir",
+          input, path.string(), path_);
+    }
+  });
+}
+
+uint64_t RunDirectory::replaced_bytes() const {
+  uint64_t bytes = 0;
+  if (!replaces_) return bytes;
+  each_of_ours(path_, [&](const fs::path& path) {
+    std::error_code none;
+    if (fs::is_regular_file(path, none)) bytes += fs::file_size(path, none);
+    for (fs::recursive_directory_iterator entry(path, none), end; !none && entry != end;
+         entry.increment(none)) {
+      if (entry->is_regular_file(none)) bytes += entry->file_size(none);
+    }
+  });
+  return bytes;
+}
+
+void RunDirectory::remove_earlier() {
+  each_of_ours(path_, [](const fs::path& path) {
     std::error_code code;
-    fs::remove_all(file(name), code);
-    if (code) throw error("--overwrite: removing {}: {}", file(name), code.message());
+    fs::remove_all(path, code);
+    if (code) throw error("--overwrite: removing {}: {}", path.string(), code.message());
+  });
+  for (const Ours& part : ours()) {
+    std::error_code ignored;  // a folder that holds files of others stays
+    if (!part.folder.empty()) fs::remove(file(part.folder), ignored);
   }
+  replaces_ = false;
+  open_log();
+  log_ << waiting_;
+  waiting_.clear();
+  log_.flush();
 }
 
 void RunDirectory::compare(const RunRequest& request) const {
@@ -171,6 +262,7 @@ void RunDirectory::compare(const RunRequest& request) const {
 }
 
 void RunDirectory::start(const RunRequest& request) {
+  if (replaces_) remove_earlier();
   if (!continues()) {
     record_ = {{"bertrain", kVersion}, {"chosen", Json::object()}, {"starts", Json::array()}};
   }
@@ -232,7 +324,11 @@ void RunDirectory::note(std::string_view text) {
   std::string time = utc_time();
   while (true) {
     size_t end = std::min(text.find('\n'), text.size());
-    log_ << time << ' ' << text.substr(0, end) << '\n';
+    if (replaces_) {
+      waiting_ += fmt::format("{} {}\n", time, text.substr(0, end));
+    } else {
+      log_ << time << ' ' << text.substr(0, end) << '\n';
+    }
     if (end == text.size() || end + 1 == text.size()) break;
     text.remove_prefix(end + 1);
   }

@@ -36,9 +36,10 @@ struct RunRequest {
 //   checkpoints/   states to resume from           model/        the result
 class RunDirectory {
  public:
-  // Creates the folder, takes its lock, and reads what an earlier start left. `overwrite` removes
-  // what that was. Throws when another job works here, when there is a run and `never` was asked,
-  // or none and `require` was.
+  // Creates the folder, takes its lock, and reads what an earlier start left. With `overwrite` an
+  // earlier run counts as absent and is removed by start(), so that a preflight that fails costs
+  // nothing. Throws when another job works here, when there is a run and `never` was asked, or none
+  // and `require` was.
   RunDirectory(std::string path, Resume resume, bool overwrite);
   ~RunDirectory();
 
@@ -50,7 +51,10 @@ class RunDirectory {
   // Settings of the earlier start that the request does not share are an Error that lists each
   // with both values; with inexact, a warning. Changes nothing.
   void compare(const RunRequest& request) const;
-  // Writes run.json: what was compared is now what the run was asked, and it is not done.
+  // A usage error where start() would remove one of the files (or checkpoints) that are read.
+  void keep_inputs(const std::vector<std::string>& inputs) const;
+  uint64_t replaced_bytes() const;  // of what start() removes
+  // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now what the run was asked, and it is not done.
   void start(const RunRequest& request);
   // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
@@ -68,7 +72,8 @@ class RunDirectory {
 
  private:
   void save() const;
-  void remove_earlier() const;
+  void open_log();
+  void remove_earlier();
 
   // Creates the folder; at the end (after the lock is gone) removes it again if it is still empty.
   struct Folder {
@@ -84,6 +89,9 @@ class RunDirectory {
   std::unique_ptr<RunLock> lock_;
   Json record_;
   std::ofstream log_;
+  bool replaces_ = false;  // an earlier run is here still, and start() removes it
+  bool had_log_ = false;   // of an earlier start, or the user's own
+  std::string waiting_;    // for log.txt, while that of the earlier run is there
   std::unique_ptr<LogSink> sink_;
 };
 

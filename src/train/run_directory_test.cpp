@@ -99,9 +99,52 @@ TEST(RunDirectory, NeverRequireOverwrite) {
   {
     RunDirectory run(path, Resume::never, true);
     EXPECT_FALSE(run.continues());
+    EXPECT_TRUE(fs::exists(path + "/checkpoints/step-1"));  // until it starts
+    run.start(request(1, {"a"}));
     EXPECT_FALSE(fs::exists(path + "/checkpoints"));
     EXPECT_TRUE(fs::exists(path + "/mine.txt"));
   }
+}
+
+TEST(RunDirectory, OverwriteKeepsTheEarlierRunUntilTheStart) {
+  std::string path = fresh_path("overwrite");
+  { RunDirectory(path, Resume::automatic, false).start(request(1, {"a"})); }
+  fs::create_directories(path + "/model");
+  std::ofstream(path + "/model/vocab.txt") << "12345";
+  std::ofstream(path + "/model/mine.txt") << "kept";
+  std::string record = text_of(path + "/run.json"), log = text_of(path + "/log.txt");
+  {
+    RunDirectory run(path, Resume::automatic, true);
+    log_line("a preflight that fails");
+    EXPECT_GE(run.replaced_bytes(), 5 + record.size());
+    for (std::string input : {"/model/vocab.txt", "/model", "/run.json"}) {
+      EXPECT_THAT(message_of([&] { run.keep_inputs({path + "/." + input}); }),
+                  HasSubstr("--overwrite would remove " + path + "/"));
+    }
+    run.keep_inputs({path + "/model/mine.txt", path, "-", "", path + "/other"});
+  }
+  EXPECT_EQ(text_of(path + "/run.json"), record);
+  EXPECT_EQ(text_of(path + "/log.txt"), log);
+  RunDirectory run(path, Resume::automatic, true);
+  log_line("a start");
+  run.start(request(2, {"b"}));
+  EXPECT_FALSE(fs::exists(path + "/model/vocab.txt"));
+  EXPECT_TRUE(fs::exists(path + "/model/mine.txt"));
+  EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z a start\n"));
+  EXPECT_EQ(run.record()["starts"].size(), 1u);
+}
+
+TEST(RunDirectory, FilesOfOthersStay) {
+  std::string path = fresh_path("others");
+  fs::create_directories(path + "/model");
+  std::ofstream(path + "/model/config.json") << "mine";
+  EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::automatic, true); }),
+              HasSubstr("not known to be a run's"));
+  EXPECT_TRUE(fs::exists(path + "/model/config.json"));
+  fs::remove_all(path + "/model");
+  std::ofstream(path + "/log.txt") << "mine\n";
+  { RunDirectory run(path, Resume::automatic, false); }
+  EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("mine"));
 }
 
 TEST(RunDirectory, FailedPreflightLeavesNothing) {
