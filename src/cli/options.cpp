@@ -228,6 +228,7 @@ class Parser {
     std::optional<std::string_view> value;
     if (equals != std::string_view::npos) value = body.substr(equals + 1);
 
+    if (name == "help" && value) throw usage_error("--help takes no value");
     if (name == "config") {
       std::string path(value ? *value : following(name));
       if (config_only_) read_options_file(path, slots_);
@@ -308,6 +309,12 @@ void parse_only_options(std::span<const std::string_view> args, const EachOption
   if (positional.empty()) return;
   throw usage_error("stray argument '{}': options are written --name=value; --help lists them",
                     positional[0]);
+}
+
+void require_between(std::string_view name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return;
+  if (value < least) throw usage_error("--{}={}: {} or more expected", name, value, least);
+  throw usage_error("--{}={}: {} to {} expected", name, value, least, most);
 }
 
 std::string describe_options(const EachOption& each) {

@@ -41,6 +41,14 @@ std::vector<std::string> parse_options(std::span<const std::string_view> args,
 // The same for a command without positional arguments: a stray one is a usage error.
 void parse_only_options(std::span<const std::string_view> args, const EachOption& each);
 
+// Bounds of whole numbers that are sizes: far beyond what is of use, and well within what can be
+// computed with.
+constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxBatchSize = int64_t{1} << 24;
+
+// A usage error that names the option and what is expected, unless least <= value <= most.
+void require_between(std::string_view name, int64_t value, int64_t least, int64_t most);
+
 std::string describe_options(const EachOption& each);  // the --help text: name, default, help
 Json options_to_json(const EachOption& each);  // {"max_seq_length": 128, …}, in the order listed
 // "" if none is near

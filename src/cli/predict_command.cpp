@@ -129,9 +129,15 @@ void run_predict(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kPredictCommand, o.each(), out);
   parse_only_options(args, o.each());
   make_printer(o.output_format, {});  // a wrong name is said before anything is loaded
+  require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = o.inference.input_file == "-";
   int64_t batch = o.predict_batch_size != 0 ? o.predict_batch_size : follow ? 1 : 32;
   TrainedModel model(o.inference, "test", batch);
+  std::vector<std::string> inputs = {o.inference.input_file};
+  for (const Object& file : storage_for(model.folder()).list(model.folder() + "/")) {
+    inputs.push_back(file.uri);
+  }
+  refuse_overwriting(o.output_file, inputs);
   auto printer =
       make_printer(o.output_format, model.description()["labels"].get<std::vector<std::string>>());
   RowOutput rows(o.output_file, follow, out);

@@ -57,7 +57,7 @@ struct PrepareOptions {
     require("max_predictions_per_seq", max_predictions_per_seq, 1, kMaxLength,
             ": without one an example teaches nothing");
     require("dupe_factor", dupe_factor, 1, kMaxLength, "");
-    require("threads", threads, 0, 4096, "");
+    require_between("threads", threads, 0, kMaxThreads);
     require_share("masked_lm_prob", masked_lm_prob);
     require_share("short_seq_prob", short_seq_prob);
     parse_invalid_utf8(invalid_utf8);
@@ -95,11 +95,18 @@ std::vector<std::string> split_commas(const std::string& list) {
   return parts;
 }
 
-void check_outputs(const std::vector<std::string>& outputs,
-                   const std::vector<std::string>& inputs) {
-  for (const std::string& output : outputs) {
-    if (std::find(inputs.begin(), inputs.end(), output) != inputs.end()) {
-      throw usage_error("{}: is input and output at once", output);
+void check_outputs(const std::vector<std::string>& outputs, std::vector<std::string> inputs,
+                   const std::string& vocabulary) {
+  inputs.push_back(vocabulary);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == "-") {
+      throw usage_error("--output_file=-: examples go to files; /dev/stdout is standard output");
+    }
+    refuse_overwriting(outputs[i], inputs);
+    for (size_t j = 0; j < i; ++j) {
+      if (outputs[i] != outputs[j] && same_object(outputs[i], outputs[j])) {
+        throw usage_error("--output_file: {} and {} are one file", outputs[j], outputs[i]);
+      }
     }
   }
 }
@@ -168,7 +175,7 @@ void run_prepare(Args args, std::ostream& out) {
   options.check_values();
   std::vector<std::string> outputs = split_commas(options.output_file);
   std::vector<std::string> inputs = expand_globs(options.input_file);
-  check_outputs(outputs, inputs);
+  check_outputs(outputs, inputs, options.text.vocab_file);
   omp_set_num_threads(options.threads > 0 ? static_cast<int>(options.threads) : usable_threads());
   Tokenizer tokenizer = options.text.tokenizer({kUnknown, kClassify, kSeparate, kMask});
   RecordFiles files(outputs, options.gzip_compress);

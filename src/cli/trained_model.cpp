@@ -51,10 +51,10 @@ void InferenceOptions::each(OptionVisitor& v) {
 TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t batch_size) {
   if (o.model_dir.empty()) throw usage_error("--model_dir is needed: a model folder, or a run");
   if (o.input_file.empty()) throw usage_error("--input_file is needed");
-  if (o.threads < 0) throw usage_error("--threads={}: 0 or more expected", o.threads);
-  if (batch_size < 1) throw usage_error("the batch size is {}: 1 or more expected", batch_size);
+  require_between("threads", o.threads, 0, kMaxThreads);
   std::optional<std::string> path = find_model_folder(o.model_dir);
   if (!path) throw error("--model_dir={}: no model folder (there is no config.json)", o.model_dir);
+  folder_ = *path;
   ModelFolder folder = read_model_folder(*path);
   description_ = task_of(folder);
   if (description_.is_null()) {

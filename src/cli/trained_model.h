@@ -34,12 +34,14 @@ class TrainedModel {
 
   const Task& task() const { return *task_; }
   bool is(std::string_view task) const { return description_["task"] == task; }
+  const std::string& folder() const { return folder_; }  // that it was read from
   const Json& description() const { return description_; }
 
   EvaluationResult run(bool score, int64_t max_batches,
                        const std::function<void(const Example&)>& on_row);
 
  private:
+  std::string folder_;
   Json description_;  // Task::describe() of the folder
   std::unique_ptr<Task> task_;
   std::unique_ptr<Backend> backend_;

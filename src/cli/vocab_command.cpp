@@ -125,13 +125,13 @@ void run_vocab(Args args, std::ostream& out) {
   if (o.input_file.empty()) throw usage_error("--input_file is needed: the text to learn from");
   if (o.output_file.empty())
     throw usage_error("--output_file is needed: where the vocabulary goes");
-  if (o.threads < 0 || o.threads > 4096)
-    throw usage_error("--threads={}: 0 to 4096 expected", o.threads);
+  require_between("threads", o.threads, 0, kMaxThreads);
   VocabularyTrainerOptions trainer = {.vocab_size = o.vocab_size,
                                       .limit_alphabet = o.limit_alphabet,
                                       .min_frequency = o.min_frequency};
   check_options(trainer);
   std::vector<std::string> files = expand_globs(o.input_file);
+  refuse_overwriting(o.output_file, files);
   // Made first, so that a place that cannot be written to is known before the work; it appears whole at the end.
   auto writer = storage_for(o.output_file).create(o.output_file, Exists::replace);
   Corpus corpus = count_words(o, files);

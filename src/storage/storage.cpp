@@ -102,6 +102,34 @@ void write_text(std::string_view uri, std::string_view text) {
   writer->commit();
 }
 
+bool same_object(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  if (!scheme_of(a).empty() || !scheme_of(b).empty()) return false;
+  std::error_code none;
+  if (std::filesystem::equivalent(a, b, none)) return true;  // device and inode
+  auto real = [&](std::string_view name) {
+    // Absolute first: a path of which nothing is there would stay as it is.
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, none), none);
+  };
+  std::filesystem::path path = real(a);
+  return !path.empty() && path == real(b);
+}
+
+void refuse_overwriting(std::string_view output, std::span<const std::string> inputs) {
+  if (output == "-") return;
+  // A device (/dev/null) is not replaced by what is written to it.
+  std::error_code none;
+  std::filesystem::file_status status = std::filesystem::status(output, none);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return;
+  for (const std::string& input : inputs) {
+    if (input.empty() || input == "-" || !same_object(output, input)) continue;
+    throw usage_error(
+        "--output_file={}: is input and output at once, as it is the file {}; another name is "
+        "expected",
+        output, input);
+  }
+}
+
 std::string join_path(std::string_view directory, std::string_view name) {
   if (directory.empty() || name.starts_with('/') || !scheme_of(name).empty()) {
     return std::string(name);

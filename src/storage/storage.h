@@ -54,6 +54,12 @@ std::string read_text(std::string_view uri);                   // the whole obje
 void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
 
+// Whether two names are those of one object: the same path however it is written, or one file under
+// two names (links). Objects that are not there yet are compared by their path.
+bool same_object(std::string_view a, std::string_view b);
+// A usage error that names both where the output is one of the inputs; "-" is neither.
+void refuse_overwriting(std::string_view output, std::span<const std::string> inputs);
+
 // Lines of a text object, split on \n only; gzip is recognised by content. The last line may lack
 // its \n.
 class LineReader {

@@ -136,6 +136,33 @@ TEST(storage, FileNamesThatWouldBeRead) {
   EXPECT_THAT(message_of([] { storage_for("ftp://x"); }), HasSubstr("ftp://"));
 }
 
+TEST(storage, KnowsAFileByAnyOfItsNames) {
+  namespace fs = std::filesystem;
+  std::string folder = testing::TempDir() + "/same" + std::to_string(getpid());
+  fs::create_directories(folder);
+  std::string file = folder + "/a";
+  std::ofstream(file) << "text";
+  std::error_code none;
+  fs::create_symlink("a", folder + "/symbolic", none);
+  fs::create_hard_link(file, folder + "/hard", none);
+  std::ofstream(folder + "/b") << "text";
+  for (std::string name : {"/a", "/./a", "/symbolic", "/hard", "/none/../a"}) {
+    EXPECT_TRUE(same_object(file, folder + name)) << name;
+    EXPECT_THAT(
+        message_of([&] { refuse_overwriting(folder + name, std::vector{file}); }),
+        HasSubstr(folder + name + ": is input and output at once, as it is the file " + file));
+  }
+  EXPECT_FALSE(same_object(file, folder + "/b"));
+  EXPECT_TRUE(same_object(folder + "/new", folder + "/./new"));
+  EXPECT_FALSE(same_object(folder + "/new", folder + "/newer"));
+  EXPECT_TRUE(same_object("not-there", "./not-there"));
+  EXPECT_FALSE(same_object("mem://a", "mem://b"));
+  refuse_overwriting("-", std::vector<std::string>{"-"});
+  refuse_overwriting("/dev/null", std::vector<std::string>{"/dev/null"});
+  refuse_overwriting(folder + "/b", std::vector<std::string>{"", "-", file});
+  fs::remove_all(folder);
+}
+
 TEST(storage, JoinsPaths) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");
