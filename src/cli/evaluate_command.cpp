@@ -1,6 +1,7 @@
 // The evaluate command: scores of a model over rows whose answers are known.
 #include "cli/evaluate_command.h"
 
+#include <limits>
 #include <ostream>
 
 #include "base/error.h"
@@ -65,6 +66,8 @@ void run_evaluate(Args args, std::ostream& out) {
   EvaluateFlags o;
   if (wants_help(args)) return print_help(kEvaluateCommand, o.each(), out);
   parse_only_options(args, o.each());
+  require_between("eval_batch_size", o.eval_batch_size, 1, kMaxBatchSize);
+  require_between("max_eval_steps", o.max_eval_steps, 0, std::numeric_limits<int64_t>::max());
   TrainedModel model(o.inference, "dev", o.eval_batch_size);
   EvaluationResult result = model.run(true, o.max_eval_steps, {});
   log_line("{} rows in {:.1f} s", result.rows, result.seconds);

@@ -44,13 +44,15 @@ void check_options(const FinetuneOptions& o) {
   }
   if (o.classification.train_file.empty()) throw usage_error("--train_file is needed");
   if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
-    throw usage_error("--num_train_epochs={}: a number above 0 expected", o.num_train_epochs);
+    throw usage_error("--num_train_epochs={}: a number above 0, and at most 1000000, expected",
+                      o.num_train_epochs);
   }
-  if (!(o.warmup_proportion >= 0 && o.warmup_proportion <= 1) || o.num_warmup_steps < -1) {
-    throw usage_error(
-        "--warmup_proportion={}, --num_warmup_steps={}: a share from 0 to 1, a number "
-        "of steps or -1 expected",
-        o.warmup_proportion, o.num_warmup_steps);
+  if (!(o.warmup_proportion >= 0 && o.warmup_proportion <= 1)) {
+    throw usage_error("--warmup_proportion={}: a share from 0 to 1 expected", o.warmup_proportion);
+  }
+  if (o.num_warmup_steps < -1) {
+    throw usage_error("--num_warmup_steps={}: a number of steps, or -1, expected",
+                      o.num_warmup_steps);
   }
 }
 

@@ -2,6 +2,7 @@
 #include "cli/pretrain_command.h"
 
 #include <algorithm>
+#include <limits>
 #include <ostream>
 
 #include "base/error.h"
@@ -40,10 +41,11 @@ void check_options(const PretrainOptions& o) {
   if (o.training.num_train_steps < 1) {
     throw usage_error("--num_train_steps={}: 1 or more expected", o.training.num_train_steps);
   }
-  if (o.num_warmup_steps < -1 || o.max_eval_steps < 0) {
-    throw usage_error("--num_warmup_steps={} and --max_eval_steps={}: neither is a number of steps",
-                      o.num_warmup_steps, o.max_eval_steps);
+  if (o.num_warmup_steps < -1) {
+    throw usage_error("--num_warmup_steps={}: a number of steps, or -1, expected",
+                      o.num_warmup_steps);
   }
+  require_between("max_eval_steps", o.max_eval_steps, 0, std::numeric_limits<int64_t>::max());
 }
 
 void run_pretrain(Args args, std::ostream& out) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "base/error.h"
 #include "base/machine.h"
@@ -36,7 +37,7 @@ void apply_preset(TrainingOptions& o, bool fine_tuning) {
 }
 
 void require_at_least(std::string_view flag, int64_t value, int64_t least) {
-  if (value < least) throw usage_error("--{}={}: {} or more expected", flag, value, least);
+  require_between(flag, value, least, std::numeric_limits<int64_t>::max());
 }
 
 }  // namespace
@@ -95,13 +96,13 @@ void parse_training_options(std::span<const std::string_view> args, const EachOp
 
 void check_training_options(const TrainingOptions& o) {
   if (o.output_dir.empty()) throw usage_error("--output_dir is needed: the folder of the run");
-  require_at_least("train_batch_size", o.train_batch_size, 1);
-  require_at_least("eval_batch_size", o.eval_batch_size, 1);
+  require_between("train_batch_size", o.train_batch_size, 1, kMaxBatchSize);
+  require_between("eval_batch_size", o.eval_batch_size, 1, kMaxBatchSize);
   require_at_least("num_train_steps", o.num_train_steps, 0);
   require_at_least("accumulate", o.accumulate, 0);
   require_at_least("shuffle_buffer", o.shuffle_buffer, 0);
   require_at_least("seed", o.seed, 0);
-  require_at_least("threads", o.threads, 0);
+  require_between("threads", o.threads, 0, kMaxThreads);
   require_at_least("keep", o.keep, 1);
   require_at_least("log_every", o.log_every, 1);
   require_at_least("stop_after", o.stop_after, 0);

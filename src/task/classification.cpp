@@ -57,6 +57,10 @@ class Classification final : public Task {
       throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
                         options_.dev_fraction);
     }
+    if (!(options_.classifier_dropout >= 0 && options_.classifier_dropout < 1)) {
+      throw usage_error("--classifier_dropout={}: a share from 0 to below 1 expected, [0, 1)",
+                        options_.classifier_dropout);
+    }
     if (options_.max_seq_length > config_.max_position_embeddings) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
                         options_.max_seq_length, config_.max_position_embeddings);
@@ -90,7 +94,7 @@ class Classification final : public Task {
       }
       auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
                                                     row_options(options_, true), true);
-      return stream_texts(std::move(reader), encoder_, labels_);
+      return stream_texts(std::move(reader), encoder_, labels_, options_.test_file == "-");
     }
     throw error("there are no examples for '{}': no file was given for it", split);
   }
@@ -194,7 +198,13 @@ void Classification::load_train() {
     to.add(input, std::move(row));
   });
   if (train_->size() + held->size() == 0) throw error("{}: there is no row to train on", file);
-  if (train_->size() == 0) std::swap(train_, held);
+  if (train_->size() == 0) {
+    throw usage_error(
+        "--dev_fraction={} holds out all {} rows of {}, so that none is left to train on; a "
+        "smaller "
+        "share is expected",
+        fraction, held->size(), file);
+  }
   train_->report();
   if (fraction > 0 && held->size() == 0) {
     log_warning("{}: no row of so few was held out, so nothing is evaluated while training", file);

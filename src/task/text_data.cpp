@@ -50,10 +50,11 @@ class InMemory final : public IndexedStream {
 class AsRead final : public Stream<Example> {
  public:
   AsRead(std::unique_ptr<TextRowReader> reader, std::shared_ptr<const PairEncoder> encoder,
-         std::shared_ptr<const Labels> labels)
-      : reader_(std::move(reader)), encoder_(std::move(encoder)), labels_(std::move(labels)) {
-    chunk_ = reader_->rows().uri() == "-" ? 1 : kChunk;
-  }
+         std::shared_ptr<const Labels> labels, size_t chunk)
+      : reader_(std::move(reader)),
+        encoder_(std::move(encoder)),
+        labels_(std::move(labels)),
+        chunk_(chunk) {}
 
   std::optional<Example> next() override {
     if (ready_.empty() && !fill()) return std::nullopt;
@@ -174,8 +175,9 @@ void load_texts(TextRowReader& reader, const PairEncoder& encoder,
 
 ExampleStream stream_texts(std::unique_ptr<TextRowReader> reader,
                            std::shared_ptr<const PairEncoder> encoder,
-                           std::shared_ptr<const Labels> labels) {
-  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), std::move(labels));
+                           std::shared_ptr<const Labels> labels, bool one_by_one) {
+  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), std::move(labels),
+                                  one_by_one ? 1 : kChunk);
 }
 
 }  // namespace bertrain
