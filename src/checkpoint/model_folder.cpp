@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "checkpoint/tokenizer_files.h"
 #include "storage/storage.h"
@@ -22,8 +23,8 @@ bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_va
 
 Json read_json(const std::string& uri) {
   if (storage_for(uri).size(uri).value_or(0) > kMaxJson) throw error("{}: too large", uri);
-  Json json = Json::parse(read_text(uri), nullptr, false);
-  if (!json.is_object()) throw error("{}: a JSON object is expected", uri);
+  Json json = parse_json(read_text(uri), uri);
+  JsonValue(json, uri).require_object();
   return json;
 }
 
@@ -72,21 +73,13 @@ std::vector<std::string> labels_of(const Json& names, const std::string& uri) {
 void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri)) return;
   Json config = read_json(uri);
-  auto read = [&](const char* key, auto& into, bool fits) {
-    if (!fits) throw error("{}: \"{}\" has a value of another kind than expected", uri, key);
-    into = config[key].get<std::decay_t<decltype(into)>>();
-  };
-  if (config.contains("do_lower_case")) {
-    read("do_lower_case", folder.do_lower_case, config["do_lower_case"].is_boolean());
+  JsonValue checked(config, uri);
+  if (auto lower = checked.find("do_lower_case")) folder.do_lower_case = lower->truth();
+  if (auto strip = checked.find("strip_accents"); strip && !strip->is_null()) {
+    folder.strip_accents = strip->truth();
   }
-  if (config.contains("strip_accents") && !config["strip_accents"].is_null()) {
-    bool strips = false;
-    read("strip_accents", strips, config["strip_accents"].is_boolean());
-    folder.strip_accents = strips;
-  }
-  if (config.contains("max_input_chars_per_word")) {
-    read("max_input_chars_per_word", folder.max_chars_per_word,
-         config["max_input_chars_per_word"].is_number_integer());
+  if (auto most = checked.find("max_input_chars_per_word")) {
+    folder.max_chars_per_word = most->integer(1, INT32_MAX);
   }
   // transformers writes 1e30 for "no limit": the number of positions is one then.
   if (config.contains("model_max_length") && config["model_max_length"].is_number_unsigned() &&

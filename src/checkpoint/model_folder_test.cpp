@@ -113,7 +113,8 @@ TEST(ModelFolder, DamageIsNamed) {
     write_text("mem://bad/config.json", text);
     return message_of([] { read_model_folder("mem://bad"); });
   };
-  EXPECT_THAT(with_config("{"), HasSubstr("bad/config.json: a JSON object is expected"));
+  EXPECT_THAT(with_config("{"), HasSubstr("bad/config.json:1:2: this is not JSON: "));
+  EXPECT_THAT(with_config("[]"), HasSubstr("bad/config.json: the content is []; a JSON object"));
   for (const char* labels : {"3", "[\"a\"]", R"({"0":"a","2":"b"})", R"({"0":1})", R"({"x":"a"})",
                              R"({"0":"a","00":"b"})"}) {
     EXPECT_THAT(with_config(fmt::format("{{\"id2label\": {}}}", labels)),
@@ -121,7 +122,8 @@ TEST(ModelFolder, DamageIsNamed) {
   }
   EXPECT_EQ(with_config("{}"), "no error");
   write_text("mem://bad/tokenizer_config.json", R"({"do_lower_case": 3})");
-  EXPECT_THAT(message_of([] { read_model_folder("mem://bad"); }), HasSubstr("\"do_lower_case\""));
+  EXPECT_THAT(message_of([] { read_model_folder("mem://bad"); }),
+              HasSubstr("bad/tokenizer_config.json: do_lower_case is 3; true or false expected"));
 }
 
 TEST(ModelFolder, WhatCannotBeWrittenIsAnError) {

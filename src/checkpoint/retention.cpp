@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/array.h"
+#include "base/checked_json.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "formats/crc32c.h"
 #include "storage/storage.h"
@@ -85,21 +85,7 @@ uint32_t crc_of_file(const std::string& uri, uint64_t bytes) {
 
 Json read_json(const std::string& uri) {
   if (storage_for(uri).size(uri).value_or(0) > kMaxJson) throw error("{}: too large", uri);
-  Json json = Json::parse(read_text(uri), nullptr, false);
-  if (!json.is_object()) throw error("{}: damaged: a JSON object is expected", uri);
-  return json;
-}
-
-const Json& field(const Json& json, const char* key, const std::string& uri) {
-  auto found = json.find(key);
-  if (found == json.end()) throw error("{}: damaged: \"{}\" is missing", uri, key);
-  return *found;
-}
-
-uint64_t number(const Json& json, const char* key, const std::string& uri) {
-  const Json& value = field(json, key, uri);
-  if (!value.is_number_unsigned()) throw error("{}: damaged: \"{}\" is no number", uri, key);
-  return value.get<uint64_t>();
+  return parse_json(read_text(uri), uri);
 }
 
 void write_marker(int64_t step, const std::string& directory) {
@@ -119,14 +105,12 @@ void write_marker(int64_t step, const std::string& directory) {
 void verify_state(const SavedState& state) {
   std::string marker = join_path(state.directory, kMarker);
   Json json = read_json(marker);
-  const Json& files = field(json, "files", marker);
-  if (!files.is_array()) throw error("{}: damaged: \"files\" is no list", marker);
-  for (const Json& file : files) {
-    if (!file.is_object()) throw error("{}: damaged: a file is no object", marker);
-    const Json& name = field(file, "name", marker);
-    if (!name.is_string()) throw error("{}: damaged: \"name\" is no text", marker);
-    std::string uri = join_path(state.directory, name.get<std::string>());
-    uint64_t bytes = number(file, "bytes", marker), crc = number(file, "crc32c", marker);
+  std::vector<JsonValue> files = JsonValue(json, marker).at("files").items();
+  if (files.empty()) throw error("{}: damaged: it lists no file", marker);
+  for (const JsonValue& file : files) {
+    std::string uri = join_path(state.directory, file.at("name").text());
+    auto bytes = static_cast<uint64_t>(file.at("bytes").integer(0, INT64_MAX));
+    auto crc = static_cast<uint64_t>(file.at("crc32c").integer(0, UINT32_MAX));
     std::optional<uint64_t> found = storage_for(uri).size(uri);
     if (!found) throw error("{}: missing: expected {} bytes", uri, bytes);
     if (*found != bytes) throw error("{}: expected {} bytes, found {}", uri, bytes, *found);
@@ -198,7 +182,12 @@ std::optional<SavedState> StateStore::newest() const {
       reason = fmt::format("the saved state of step {} is not used: {}", state->step, e.what());
     }
   }
-  if (!reason.empty()) throw error("{}: no saved state is whole: {}", directory_, reason);
+  if (!reason.empty()) {
+    throw error(
+        "{0}: no saved state is whole: {1}; put a sound copy back, or remove {0} to begin the run "
+        "again",
+        directory_, reason);
+  }
   return std::nullopt;
 }
 
@@ -211,7 +200,8 @@ void StateStore::set_best(int64_t step) {
 std::optional<SavedState> StateStore::best() const {
   std::string uri = join_path(directory_, kBest);
   if (!storage_for(uri).size(uri)) return std::nullopt;
-  auto step = static_cast<int64_t>(number(read_json(uri), "step", uri));
+  Json json = read_json(uri);
+  int64_t step = JsonValue(json, uri).at("step").integer(0, INT64_MAX);
   std::string directory = step_directory(directory_, step);
   if (!is_complete(directory)) return std::nullopt;
   return SavedState{step, std::move(directory)};

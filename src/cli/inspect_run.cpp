@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/checked_json.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "checkpoint/retention.h"
 #include "cli/inspect.h"
 #include "cli/training_run.h"
@@ -36,7 +36,7 @@ std::vector<Json> last_entries(const std::string& file, const std::string& key, 
 }
 
 void print_numbers(const Json& entry, std::ostream& out) {
-  out << "  step " << entry.value("step", int64_t{0});
+  out << "  step " << entry.value("step", Json()).dump();
   for (const auto& [name, value] : entry.items()) {
     if (name != "step" && value.is_number()) {
       out << fmt::format("  {} {:.6g}", name, value.get<double>());
@@ -56,8 +56,8 @@ void print_settings(const Json& record, std::ostream& out) {
 }
 
 void describe_run(const std::string& path, const InspectOptions& options, std::ostream& out) {
-  Json record = Json::parse(read_text(record_file(path)), nullptr, false);
-  if (!record.is_object()) throw error("{}: not the record of a run", record_file(path));
+  Json record = parse_json(read_text(record_file(path)), record_file(path));
+  JsonValue(record, record_file(path)).require_object();
   out << path << ": run of " << record.value("command", Json("?")).dump() << ", bertrain "
       << record.value("bertrain", Json("?")).dump() << ", " << record.value("starts", Json()).size()
       << " starts\n";

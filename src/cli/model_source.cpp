@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/renamed.h"
@@ -45,8 +46,7 @@ BertConfig new_config(const std::string& name, const std::string& preset, size_t
 }
 
 BertConfig read_config(const std::string& file) {
-  Json json = Json::parse(read_text(file), nullptr, false);
-  if (json.is_discarded()) throw error("{}: this is not JSON", file);
+  Json json = parse_json(read_text(file), file);
   // Hugging Face's file says what it is; Google's has no such key.
   return json.is_object() && json.contains("model_type") ? config_from_hugging_face(json, file)
                                                          : config_from_google(json, file);
@@ -76,7 +76,12 @@ BertConfig config_of(const ModelFolder& folder, const std::string& path) {
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
-  Vocabulary vocabulary(folder.vocabulary, join_path(path, "vocab.txt"));
+  std::string file = join_path(path, "vocab.txt");
+  if (folder.vocabulary.empty() && !exists(file)) {
+    throw error("{}: not there; a model folder needs the vocabulary of its model, one piece a line",
+                file);
+  }
+  Vocabulary vocabulary(folder.vocabulary, file);
   vocabulary.require({kUnknown, kClassify, kSeparate});
   TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
                               .strip_accents = folder.strip_accents,
@@ -84,15 +89,21 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
 }
 
-Json task_of(const ModelFolder& folder) {
-  if (folder.bertrain.is_object() && folder.bertrain.contains("task")) {
-    return folder.bertrain["task"];
+Json task_of(const ModelFolder& folder, const std::string& path) {
+  if (!folder.bertrain.is_null()) {
+    JsonValue ours(folder.bertrain, task_file(path));
+    if (std::optional<JsonValue> task = ours.find("task"); task && !task->is_null()) {
+      task->at("task").text();
+      return task->json();
+    }
   }
   if (folder.architecture == "BertForSequenceClassification" && !folder.labels.empty()) {
     return {{"task", "classification"}, {"labels", folder.labels}};
   }
   return nullptr;
 }
+
+std::string task_file(const std::string& path) { return join_path(path, "bertrain.json"); }
 
 std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   std::unique_ptr<CheckpointReader> reader = open_checkpoint(uri);

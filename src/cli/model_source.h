@@ -21,8 +21,9 @@ std::optional<std::string> find_model_folder(const std::string& path);
 BertConfig config_of(const ModelFolder& folder, const std::string& path);
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
 // Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels.
-// Null: the folder says nothing of a task.
-Json task_of(const ModelFolder& folder);
+// Null: the folder says nothing of a task. Throws Error when what it says does not name one.
+Json task_of(const ModelFolder& folder, const std::string& path);
+std::string task_file(const std::string& path);  // where a folder has it
 
 // A checkpoint of any kind whose tensors have our names (Google's).
 std::unique_ptr<CheckpointReader> open_weights(const std::string& uri);

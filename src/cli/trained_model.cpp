@@ -56,7 +56,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   if (!path) throw error("--model_dir={}: no model folder (there is no config.json)", o.model_dir);
   folder_ = *path;
   ModelFolder folder = read_model_folder(*path);
-  description_ = task_of(folder);
+  description_ = task_of(folder, *path);
   if (description_.is_null()) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
@@ -69,6 +69,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task.classification = row_options(o, split);
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;
+  task.described_in = task_file(*path);
   task_ = make_described_task(description_, task);
   choice_.batch_size = batch_size;
   choice_.memory = parse_memory(o.memory);

@@ -108,33 +108,43 @@ RunRequest TrainingRun::request() const {
   request.task = task_.describe();
   request.data = fingerprints(job_.data_files);
   request.neutral = neutral_options();
+  request.model = {{"config", config_to_hugging_face(job_.config)},
+                   {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
+  // Of a TF checkpoint this is the index, which holds the checksum of every tensor.
+  if (!job_.weights.empty()) {
+    request.model["weights"] = fingerprint(open_checkpoint(job_.weights)->uri());
+  }
   return request;
 }
 
 // The threads of the run's first start, since they decide bits; at a new run those asked for.
 int TrainingRun::agreed_threads() const {
   auto asked = static_cast<int>(options_.threads);
-  const Json* before = run_.chosen("threads");
-  if (before == nullptr) return asked > 0 ? asked : usable_threads();
-  int threads = before->get<int>();
+  constexpr int64_t kMostThreads = 1 << 16;
+  std::optional<JsonValue> before = run_.chosen("threads");
+  if (!before) return asked > 0 ? asked : usable_threads();
+  auto threads = static_cast<int>(before->integer(1, kMostThreads));
   if (asked == 0 || asked == threads) return threads;
   run_.inexact(fmt::format("it ran with {} threads, and {} give other bits", threads, asked));
   return asked;
 }
 
 void TrainingRun::agree_instruction_set() const {
-  const Json* before = run_.chosen("instruction_set");
-  if (before == nullptr) return;
+  std::optional<JsonValue> before = run_.chosen("instruction_set");
+  if (!before) return;
+  const std::string& name = before->text();
   try {
-    choose_instruction_set(options_.device, before->get<std::string>());
+    choose_instruction_set(options_.device, name);
   } catch (const Error& e) {
     run_.inexact(e.what());
   }
 }
 
 std::string TrainingRun::agreed_dtype() const {
-  const Json* before = run_.chosen("dtype");
-  return before ? before->get<std::string>() : usable_dtype(options_.device, options_.dtype);
+  std::optional<JsonValue> before = run_.chosen("dtype");
+  if (!before) return usable_dtype(options_.device, options_.dtype);
+  if (before->text() != "fp32" && before->text() != "bf16") before->fail("\"fp32\" or \"bf16\"");
+  return before->text();
 }
 
 void TrainingRun::open_machine() {
@@ -157,12 +167,20 @@ void TrainingRun::open_machine() {
 }
 
 std::vector<Capacity> TrainingRun::agreed_capacities() {
-  if (const Json* before = run_.chosen("capacities")) return capacities_from_json(*before);
   CapacityChoice choice;
   choice.batch_size = options_.train_batch_size;
   choice.accumulate = options_.accumulate;
   choice.memory = parse_memory(options_.memory);
   choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
+  if (std::optional<JsonValue> before = run_.chosen("capacities")) {
+    std::vector<Capacity> kept = capacities_from_json(*before, task_.max_seq_length());
+    bool parts = kept.back().examples < choice.batch_size;
+    uint64_t peak = training_peak(*runner_, kept.back(), parts, choice);
+    // Where memory is just enough for one example, what was chosen may be a little beyond it.
+    if (peak <= choice.memory + choice.memory / 8) return kept;
+    run_.inexact(fmt::format("its steps take {} of memory, {} are allowed: raise --memory",
+                             readable_bytes(peak), readable_bytes(choice.memory)));
+  }
   return training_capacities(task_, *backend_, *runner_, "train", choice);
 }
 

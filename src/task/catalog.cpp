@@ -1,6 +1,9 @@
 // The list of tasks.
 #include "task/catalog.h"
 
+#include <algorithm>
+
+#include "base/checked_json.h"
 #include "base/error.h"
 
 namespace bertrain {
@@ -17,7 +20,8 @@ constexpr Entry kTasks[] = {
     {"classification",
      [](const TaskOptions& o, const Json* description) {
        check(o.tokenizer != nullptr, "classification needs a tokenizer");
-       return make_classification(o.classification, o.config, o.tokenizer, description);
+       return make_classification(o.classification, o.config, o.tokenizer, description,
+                                  o.described_in);
      }},
 };
 
@@ -38,11 +42,12 @@ std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& option
 }
 
 std::unique_ptr<Task> make_described_task(const Json& description, const TaskOptions& options) {
-  auto task = description.find("task");
-  if (!description.is_object() || task == description.end() || !task->is_string()) {
-    throw error("the model's description does not say what task it was trained for");
+  JsonValue task = JsonValue(description, options.described_in, "task").at("task");
+  std::vector<std::string> names = task_names();
+  if (std::find(names.begin(), names.end(), task.text()) == names.end()) {
+    task.fail(fmt::format("one of {}", fmt::join(names, ", ")));
   }
-  return make_task(task->get<std::string>(), options, &description);
+  return make_task(task.text(), options, &description);
 }
 
 }  // namespace bertrain

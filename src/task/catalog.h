@@ -17,6 +17,7 @@ struct TaskOptions {
   std::shared_ptr<const Tokenizer> tokenizer;  // null where a task needs none (pretraining)
   PretrainingOptions pretraining;
   ClassificationOptions classification;
+  std::string described_in = "the model's description";  // the file of the description, for errors
 };
 
 std::vector<std::string> task_names();  // "pretraining", "classification"

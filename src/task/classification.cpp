@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rng.h"
@@ -43,9 +44,10 @@ RowOptions row_options(const ClassificationOptions& o, bool blank_is_row) {
 class Classification final : public Task {
  public:
   Classification(ClassificationOptions options, const BertConfig& config,
-                 std::shared_ptr<const Tokenizer> tokenizer, const Json* description)
+                 std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
+                 const std::string& described_in)
       : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
-    if (description != nullptr) take(*description);
+    if (description != nullptr) take(JsonValue(*description, described_in, "task"));
     if (options_.text_column.empty()) options_.text_column = "text";
     if (options_.label_column.empty()) options_.label_column = "label";
     if (options_.max_seq_length == 0) {
@@ -132,7 +134,7 @@ class Classification final : public Task {
   }
 
  private:
-  void take(const Json& description);
+  void take(const JsonValue& description);
   void load();
   void load_train();
 
@@ -147,21 +149,20 @@ class Classification final : public Task {
 };
 
 // What the options leave open is as it was when the model was trained.
-void Classification::take(const Json& description) {
-  try {
-    labels_ = std::make_shared<Labels>(description.at("labels").get<std::vector<std::string>>());
-    auto fill = [&](std::string& option, const char* key) {
-      if (option.empty()) option = description.value(key, std::string());
-    };
-    fill(options_.text_column, "text_column");
-    fill(options_.text_b_column, "text_b_column");
-    fill(options_.label_column, "label_column");
-    fill(options_.id_column, "id_column");
-    if (options_.max_seq_length == 0) {
-      options_.max_seq_length = description.value("max_seq_length", int64_t{0});
-    }
-  } catch (const nlohmann::json::exception& e) {
-    throw error("the model's description of its task is damaged: {}", e.what());
+void Classification::take(const JsonValue& description) {
+  labels_ = std::make_shared<Labels>(description.at("labels").texts());
+  if (labels_->size() < 2) description.at("labels").fail("two labels or more");
+  auto fill = [&](std::string& option, const char* key) {
+    if (!option.empty()) return;
+    if (std::optional<JsonValue> found = description.find(key)) option = found->text();
+  };
+  fill(options_.text_column, "text_column");
+  fill(options_.text_b_column, "text_b_column");
+  fill(options_.label_column, "label_column");
+  fill(options_.id_column, "id_column");
+  if (options_.max_seq_length > 0) return;
+  if (std::optional<JsonValue> found = description.find("max_seq_length")) {
+    options_.max_seq_length = found->integer(1, config_.max_position_embeddings);
   }
 }
 
@@ -237,8 +238,10 @@ void Classification::load_train() {
 std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
                                           const BertConfig& config,
                                           std::shared_ptr<const Tokenizer> tokenizer,
-                                          const Json* description) {
-  return std::make_unique<Classification>(options, config, std::move(tokenizer), description);
+                                          const Json* description,
+                                          const std::string& described_in) {
+  return std::make_unique<Classification>(options, config, std::move(tokenizer), description,
+                                          described_in);
 }
 
 }  // namespace bertrain

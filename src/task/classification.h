@@ -45,7 +45,8 @@ struct ClassificationOptions {
 // train_file, sorted. A label in dev that is not among them is an Error with file and line; test
 // files need no labels, and may be standard input, whose examples can be asked for only once. With
 // a `description` (of a model folder) the columns and the length that the options do not give are
-// taken from it. Files are read here, so that what is wrong in them is known before anything runs.
+// taken from it; what is wrong in it is told with `described_in`, the file
+// that it is from. Files are read here, so that what is wrong in them is known before anything runs.
 //
 // Schema: label i32 [E]. Predictions: probabilities f32 [E, C], loss f32 [E]. Term:
 // classification_loss, the mean over examples.
@@ -56,6 +57,7 @@ struct ClassificationOptions {
 std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
                                           const BertConfig& config,
                                           std::shared_ptr<const Tokenizer> tokenizer,
-                                          const Json* description);
+                                          const Json* description,
+                                          const std::string& described_in = "the description");
 
 }  // namespace bertrain

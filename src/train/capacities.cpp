@@ -68,13 +68,18 @@ CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_vie
 
 }  // namespace
 
+uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
+                       const CapacityChoice& choice) {
+  bool micro = parts || choice.accumulate > 1;
+  return runner.facts(capacity, micro).peak + (micro ? choice.slot_bytes : 0);
+}
+
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice) {
   return fitting(needs_of(task, backend, split, choice), choice.memory,
                  [&](const Capacity& capacity, bool parts) {
-                   bool micro = parts || choice.accumulate > 1;
-                   return runner.facts(capacity, micro).peak + (micro ? choice.slot_bytes : 0);
+                   return training_peak(runner, capacity, parts, choice);
                  });
 }
 
@@ -91,16 +96,23 @@ Json to_json(const std::vector<Capacity>& capacities) {
   return json;
 }
 
-std::vector<Capacity> capacities_from_json(const Json& json) {
+std::vector<Capacity> capacities_from_json(const JsonValue& json, int64_t longest) {
+  constexpr int64_t kMost = INT32_MAX;  // what indices on the device can say
   std::vector<Capacity> capacities;
-  try {
-    for (const auto& c : json.get<std::vector<std::vector<int64_t>>>()) {
-      capacities.push_back({c.at(0), c.at(1), c.at(2), c.at(3)});
+  for (const JsonValue& one : json.items()) {
+    std::vector<JsonValue> sizes = one.items();
+    if (sizes.size() != 4) one.fail("[rows, slots, examples, targets]");
+    Capacity c{sizes[0].integer(1, kMost), sizes[1].integer(1, kMost), sizes[2].integer(1, kMost),
+               sizes[3].integer(0, kMost)};
+    if (slots_of(c) > kMost) one.fail(fmt::format("at most {} slots in all rows", kMost));
+    if (!capacities.empty() && slots_of(c) < slots_of(capacities.back())) {
+      one.fail("a capacity not below the one before it");
     }
-  } catch (const std::exception&) {
-    throw error("run.json: the capacities there are damaged");
+    capacities.push_back(c);
   }
-  if (capacities.empty()) throw error("run.json: the capacities there are damaged");
+  if (capacities.empty() || capacities.back().slots < longest) {
+    json.fail(fmt::format("capacities of which the last holds an example of {} slots", longest));
+  }
   return capacities;
 }
 

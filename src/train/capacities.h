@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/json.h"
+#include "base/checked_json.h"
 #include "data/packer.h"
 #include "task/task.h"
 #include "train/step.h"
@@ -31,8 +31,13 @@ std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& bac
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice);
 
-// [[rows, slots, examples, targets], …], for run.json. Damaged JSON is an Error.
+// Bytes that a training step of that capacity takes, alone or as one of several `parts` of a batch.
+uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
+                       const CapacityChoice& choice);
+
+// [[rows, slots, examples, targets], …], for run.json. What cannot be capacities of a task whose
+// examples have up to `longest` slots is an Error that names file and key.
 Json to_json(const std::vector<Capacity>& capacities);
-std::vector<Capacity> capacities_from_json(const Json& json);
+std::vector<Capacity> capacities_from_json(const JsonValue& json, int64_t longest);
 
 }  // namespace bertrain

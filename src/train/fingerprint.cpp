@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kPiece = uint64_t{1} << 20;
 constexpr uint64_t kPieces = 64;
 
+}  // namespace
+
 Json fingerprint(const std::string& uri) {
   Storage& storage = storage_for(uri);
   std::optional<uint64_t> size = storage.size(uri);
@@ -33,12 +35,19 @@ Json fingerprint(const std::string& uri) {
   return {{"bytes", *size}, {"crc32c", fmt::format("{:08x}", crc)}};
 }
 
-}  // namespace
-
 Json fingerprints(const std::vector<std::string>& uris) {
   Json all = Json::object();
   for (const std::string& uri : uris) all[uri] = fingerprint(uri);
   return all;
+}
+
+Json fingerprint_of_lines(const std::vector<std::string>& lines) {
+  uint32_t crc = 0;
+  for (const std::string& line : lines) {
+    crc = crc32c(std::as_bytes(std::span(line)), crc);
+    crc = crc32c(std::as_bytes(std::span("\n", 1)), crc);
+  }
+  return {{"lines", lines.size()}, {"crc32c", fmt::format("{:08x}", crc)}};
 }
 
 }  // namespace bertrain

@@ -13,5 +13,9 @@ namespace bertrain {
 // are sampled at 64 evenly spaced places of 1 MiB, the first and the last among them, so that a
 // start does not read a corpus twice. Throws Error for a file that cannot be read.
 Json fingerprints(const std::vector<std::string>& uris);
+Json fingerprint(const std::string& uri);  // of one file: {"bytes": …, "crc32c": …}
+
+// Of a list in its order, as that of a vocabulary: {"lines": 22, "crc32c": "9a3f0c11"}.
+Json fingerprint_of_lines(const std::vector<std::string>& lines);
 
 }  // namespace bertrain

@@ -33,5 +33,13 @@ TEST(Fingerprint, LargeFilesAreSampledToTheirEnd) {
   EXPECT_NE(one(text), before);
 }
 
+TEST(Fingerprint, LinesCountInTheirOrder) {
+  Json one = fingerprint_of_lines({"a", "bc"});
+  EXPECT_EQ(one["lines"], Json(2));
+  EXPECT_EQ(fingerprint_of_lines({"a", "bc"}), one);
+  EXPECT_NE(fingerprint_of_lines({"bc", "a"})["crc32c"], one["crc32c"]);
+  EXPECT_NE(fingerprint_of_lines({"ab", "c"})["crc32c"], one["crc32c"]);
+}
+
 }  // namespace
 }  // namespace bertrain

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/disk_space.h"
@@ -18,11 +19,25 @@ constexpr std::string_view kState = "state.safetensors", kPosition = "position.j
 
 Json read_position(const SavedState& saved) {
   std::string file = join_path(saved.directory, kPosition);
-  Json position = Json::parse(read_text(file), nullptr, false);
-  if (!position.is_object() || position.value("step", int64_t{-1}) != saved.step) {
-    throw error("{}: not the position of step {}", file, saved.step);
-  }
+  Json position = parse_json(read_text(file), file);
+  int64_t step = JsonValue(position, file).at("step").integer(0, INT64_MAX);
+  if (step != saved.step)
+    throw error("{}: the position of step {}, not {}", file, step, saved.step);
   return position;
+}
+
+// The last step that was evaluated, or the best; −1: none yet.
+int64_t earlier_step(const JsonValue& position, const char* key, int64_t step) {
+  std::optional<JsonValue> found = position.find(key);
+  return found ? found->integer(-1, step) : -1;
+}
+
+// Scores of an evaluation; null where there was none.
+Json scores_of(const JsonValue& position, const char* key) {
+  std::optional<JsonValue> found = position.find(key);
+  if (!found || found->is_null()) return nullptr;
+  found->require_object();
+  return found->json();
 }
 
 std::unique_ptr<CheckpointReader> open_state(const SavedState& saved) {
@@ -43,10 +58,12 @@ bool RunCheckpoints::restore() {
   std::unique_ptr<CheckpointReader> reader = open_state(*saved);
   state_.load_all(*reader, {std::string(kStep)});
   step_ = saved_ = saved->step;
-  evaluated_ = position.value("evaluated", int64_t{-1});
-  scores_ = position.value("scores", Json());
-  best_ = position.value("best", int64_t{-1});
-  best_scores_ = position.value("best_scores", Json());
+  JsonValue checked(position, join_path(saved->directory, kPosition));
+  evaluated_ = earlier_step(checked, "evaluated", step_);
+  scores_ = scores_of(checked, "scores");
+  best_ = earlier_step(checked, "best", step_);
+  best_scores_ = scores_of(checked, "best_scores");
+  if (best_ >= 0 && !rule_.metric.empty()) checked.at("best_scores").at(rule_.metric).number();
   // A kill between the two leaves the best state saved but not yet marked.
   if (best_ == step_) store_.set_best(step_);
   return true;

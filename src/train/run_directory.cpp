@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "storage/storage.h"
 
@@ -94,27 +95,31 @@ void compare(const Json* before, const Json* now, const std::string& place,
 }
 
 Json read_record(const std::string& file) {
-  Json record = Json::parse(read_text(file), nullptr, false);
-  if (!record.is_object() || !record.contains("settings")) {
-    throw error("{}: not the record of a run; remove the folder, or use another --output_dir",
-                file);
+  try {
+    Json record = parse_json(read_text(file), file);
+    JsonValue checked(record, file);
+    checked.at("settings").require_object();
+    if (auto chosen = checked.find("chosen")) chosen->require_object();
+    if (auto starts = checked.find("starts")) starts->items();
+    if (auto finished = checked.find("finished")) finished->at("step").integer(0, INT64_MAX);
+    return record;
+  } catch (const Error& e) {
+    throw error(
+        "{}\nthis is not the record of a run; --overwrite removes what is there, or use "
+        "another --output_dir",
+        e.what());
   }
-  return record;
 }
 
 // The parts of a record that two starts of a run share.
-constexpr const char* kCompared[] = {"command", "settings", "task", "data"};
+constexpr const char* kCompared[] = {"command", "settings", "task", "data", "model"};
 
 Json compared(const RunRequest& request) {
   return {{"command", request.command},
           {"settings", request.settings},
           {"task", request.task},
-          {"data", request.data}};
-}
-
-Json part_of(const Json& record, std::string_view name) {
-  auto part = record.find(name);
-  return part == record.end() ? Json::object() : *part;
+          {"data", request.data},
+          {"model", request.model}};
 }
 
 }  // namespace
@@ -252,10 +257,14 @@ void RunDirectory::remove_earlier() {
 
 void RunDirectory::compare(const RunRequest& request) const {
   if (!continues()) return;
-  Json before = Json::object();
-  for (const char* name : kCompared) before[name] = part_of(record_, name);
+  Json before = Json::object(), now = compared(request);
+  for (const char* name : kCompared) {
+    // What the version of the first start did not record yet is taken to be the same.
+    auto part = record_.find(name);
+    before[name] = part == record_.end() ? now[name] : *part;
+  }
   std::string list;
-  for (const std::string& line : differences(before, compared(request), request.neutral)) {
+  for (const std::string& line : differences(before, now, request.neutral)) {
     list += "\n  " + line;
   }
   if (!list.empty()) inexact("the run there was started with other settings:" + list);
@@ -274,16 +283,14 @@ void RunDirectory::start(const RunRequest& request) {
   save();
 }
 
-const Json* RunDirectory::chosen(std::string_view name) const {
-  if (record_.is_null() || !record_.contains("chosen")) return nullptr;
-  const Json& all = record_["chosen"];
-  auto one = all.find(name);
-  return one == all.end() ? nullptr : &*one;
+std::optional<JsonValue> RunDirectory::chosen(std::string_view name) const {
+  if (record_.is_null() || !record_.contains("chosen")) return std::nullopt;
+  return JsonValue(record_["chosen"], file("run.json"), "chosen").find(name);
 }
 
 void RunDirectory::choose(std::string_view name, Json value) {
   check(!record_.is_null(), "a run chooses after its start");
-  if (const Json* before = chosen(name); before && *before == value) return;
+  if (auto before = chosen(name); before && before->json() == value) return;
   record_["chosen"][std::string(name)] = std::move(value);
   save();
 }
@@ -308,7 +315,9 @@ void RunDirectory::finish(int64_t step, const Json& results) {
 
 std::optional<int64_t> RunDirectory::finished_step() const {
   if (!continues() || !record_.contains("finished")) return std::nullopt;
-  return record_["finished"].value("step", int64_t{0});
+  return JsonValue(record_["finished"], file("run.json"), "finished")
+      .at("step")
+      .integer(0, INT64_MAX);
 }
 
 void RunDirectory::logged(const std::function<void()>& work) {

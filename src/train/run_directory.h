@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/checked_json.h"
 #include "base/log.h"
 #include "train/run_lock.h"
 
@@ -26,6 +26,7 @@ struct RunRequest {
   Json task = Json::object();        // Task::describe(): labels and the like, learnt from the data
   Json data = Json::object();        // fingerprint of each input file, by its path
   std::vector<std::string> neutral;  // names of settings that may change between starts
+  Json model = Json::object();       // configuration, fingerprints of vocabulary and first weights
 };
 
 // Holds the lock while it lives; every log line is also appended to log.txt with its time.
@@ -59,7 +60,7 @@ class RunDirectory {
   // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
   // on, the caller says so through inexact().
-  const Json* chosen(std::string_view name) const;
+  std::optional<JsonValue> chosen(std::string_view name) const;
   void choose(std::string_view name, Json value);
   // The run would go on with other bits than before: an Error, or a warning with --resume=inexact.
   void inexact(std::string_view reason) const;

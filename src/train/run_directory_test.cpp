@@ -56,9 +56,9 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
   EXPECT_EQ(run.finished_step(), std::nullopt);
   run.compare(request(1, {"a"}));
   run.start(request(1, {"a"}));
-  ASSERT_NE(run.chosen("threads"), nullptr);
-  EXPECT_EQ(*run.chosen("threads"), Json(2));
-  EXPECT_EQ(run.chosen("capacity"), nullptr);
+  ASSERT_TRUE(run.chosen("threads"));
+  EXPECT_EQ(run.chosen("threads")->json(), Json(2));
+  EXPECT_FALSE(run.chosen("capacity"));
   EXPECT_EQ(run.record()["starts"].size(), 2u);
   EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z step 1\n"));
   EXPECT_THAT(text_of(path + "/log.txt"), HasSubstr("Z two\n"));
@@ -84,6 +84,27 @@ TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
   run.compare(request(2, {"a", "b", "c"}));
   run.start(request(2, {"a", "b", "c"}));
   EXPECT_EQ(run.record()["settings"]["learning_rate"], Json(2.0));
+}
+
+TEST(RunDirectory, AnotherModelIsRefusedAndARecordWithoutOneIsNot) {
+  std::string path = fresh_path("model");
+  RunRequest first = request(1, {"a"}), second = first;
+  first.model = {{"config", {{"hidden_act", "gelu"}}}, {"vocabulary", {{"lines", 3}}}};
+  second.model = {{"config", {{"hidden_act", "relu"}}},
+                  {"vocabulary", {{"lines", 3}}},
+                  {"weights", {{"crc32c", "00000001"}}}};
+  { RunDirectory(path, Resume::automatic, false).start(first); }
+  {
+    RunDirectory run(path, Resume::automatic, false);
+    run.compare(first);
+    std::string message = message_of([&] { run.compare(second); });
+    EXPECT_THAT(message, HasSubstr(R"(model.config.hidden_act: "gelu" before, "relu" now)"));
+    EXPECT_THAT(message, HasSubstr(R"(model.weights.crc32c: nothing before, "00000001" now)"));
+  }
+  Json record = Json::parse(text_of(path + "/run.json"));
+  record.erase("model");
+  std::ofstream(path + "/run.json") << record;
+  RunDirectory(path, Resume::automatic, false).compare(second);
 }
 
 TEST(RunDirectory, NeverRequireOverwrite) {
@@ -157,13 +178,15 @@ TEST(RunDirectory, FailedPreflightLeavesNothing) {
 }
 
 TEST(RunDirectory, DamagedRecordsAndForeignFolders) {
-  for (const char* text : {"", "{", "[]", "{\"a\":1}"}) {
+  for (const char* text :
+       {"", "{", "[]", "{\"a\":1}", R"({"settings": 1})", R"({"settings": {}, "chosen": [[]]})",
+        R"({"settings": {}, "starts": -1})", R"({"settings": {}, "finished": {"step": "x"}})"}) {
     std::string path = fresh_path("damaged");
     fs::create_directories(path);
     std::ofstream(path + "/run.json") << text;
-    EXPECT_THAT(message_of([&] { RunDirectory(path, Resume::automatic, false); }),
-                HasSubstr(path + "/run.json: not the record of a run"))
-        << text;
+    std::string message = message_of([&] { RunDirectory(path, Resume::automatic, false); });
+    EXPECT_THAT(message, HasSubstr(path + "/run.json:")) << text;
+    EXPECT_THAT(message, HasSubstr("this is not the record of a run")) << text;
   }
   std::string path = fresh_path("foreign");
   fs::create_directories(path + "/model");
