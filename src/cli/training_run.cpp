@@ -157,6 +157,7 @@ void TrainingRun::open_machine() {
   step.optimizer = make_adamw(adamw_options(options_));
   step.schedule = {options_.learning_rate, options_.end_learning_rate, job_.steps, job_.warmup,
                    parse_decay(options_.decay)};
+  warn_of_large_steps(adamw_options(options_), step.schedule);
   step.clip_norm = options_.clip_norm;
   step.clip_norm_rows = options_.clip_norm_rows;
   step.compute = compute_type(dtype_);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "tensor/ops/ops.h"
 
 namespace bertrain {
@@ -86,6 +87,36 @@ bool is_decayed(const AdamWOptions& options, std::string_view parameter) {
 
 std::unique_ptr<Optimizer> make_adamw(const AdamWOptions& options) {
   return std::make_unique<AdamW>(options);
+}
+
+LargestStep largest_step(const AdamWOptions& options, const Schedule& schedule) {
+  LargestStep largest;
+  double beta1 = 1, beta2 = 1;  // to the power of the step
+  // Later on both means have caught up, and the rate only falls.
+  int64_t last = std::min<int64_t>(schedule.steps, schedule.warmup + 20000);
+  for (int64_t step = 1; step <= last; ++step) {
+    beta1 *= options.beta1;
+    beta2 *= options.beta2;
+    double size = rate_at(schedule, static_cast<uint64_t>(step - 1));
+    if (options.correction == AdamWOptions::Correction::none) {
+      size *= (1 - beta1) / std::sqrt(1 - beta2);
+    }
+    if (size > largest.size) largest = {size, step};
+  }
+  return largest;
+}
+
+void warn_of_large_steps(const AdamWOptions& options, const Schedule& schedule) {
+  constexpr double kLarge = 4e-3;  // steps of 4.9e-3 and 1.1e-2 ended learning, 3e-3 did not
+  if (options.correction != AdamWOptions::Correction::none) return;
+  LargestStep largest = largest_step(options, schedule);
+  if (largest.size < kLarge) return;
+  log_warning(
+      "without bias correction step {} changes weights by up to {:.1e}, {:.1f} times the peak "
+      "rate: a new model may "
+      "stop learning there; --bias_correction=moments, a lower --learning_rate or a longer warm-up "
+      "avoids it",
+      largest.step, largest.size, largest.size / schedule.peak_rate);
 }
 
 }  // namespace bertrain

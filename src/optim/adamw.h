@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "optim/schedule.h"
 
 namespace bertrain {
 
@@ -25,6 +26,18 @@ struct AdamWOptions {
 AdamWOptions adamw_preset(std::string_view preset);
 
 bool is_decayed(const AdamWOptions& options, std::string_view parameter);
+
+// The largest step that a gradient which stays the same makes, and when. Without bias correction the
+// mean square lags behind, so that early steps are several times the rate.
+struct LargestStep {
+  double size = 0;
+  int64_t step = 0;
+};
+LargestStep largest_step(const AdamWOptions& options, const Schedule& schedule);
+
+// Warns where early steps are so large that a new model tends to stop learning anything but how
+// frequent each word is (docs/results.md).
+void warn_of_large_steps(const AdamWOptions& options, const Schedule& schedule);
 
 // Slots adam_m and adam_v; scalars rate, decay, epsilon.
 std::unique_ptr<Optimizer> make_adamw(const AdamWOptions& options);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace bertrain {
 namespace {
@@ -52,6 +53,34 @@ TEST(AdamW, RefusesValuesThatWouldDiverge) {
   EXPECT_THROW(make_adamw({.epsilon = 0}), Error);
   EXPECT_THROW(make_adamw({.weight_decay = -1}), Error);
   EXPECT_THROW(adamw_preset("pytorch"), Error);
+}
+
+TEST(AdamW, EarlyStepsWithoutCorrectionAreLargerThanTheRate) {
+  Schedule constant{.peak_rate = 1e-3, .steps = 100, .warmup = 0, .decay = Decay::constant};
+  AdamWOptions google = adamw_preset("google");
+  // Step 1 moves by 0.1 / sqrt(0.001); the largest ratio of the powers is at step 12.
+  LargestStep first = largest_step(google, {.peak_rate = 1e-3, .steps = 1});
+  EXPECT_NEAR(first.size, 3.1623e-3, 1e-6);
+  LargestStep largest = largest_step(google, constant);
+  double expected = (1 - std::pow(0.9, 12)) / std::sqrt(1 - std::pow(0.999, 12));
+  EXPECT_EQ(largest.step, 12);
+  EXPECT_NEAR(largest.size, 1e-3 * expected, 1e-9);
+  google.correction = AdamWOptions::Correction::moments;
+  EXPECT_NEAR(largest_step(google, constant).size, 1e-3, 1e-9);
+}
+
+TEST(AdamW, WarnsOfStepsThatEndLearning) {
+  std::string logged;
+  LogSink sink([&](std::string_view line) { logged += line; });
+  Schedule schedule{.peak_rate = 1e-3, .steps = 400, .warmup = 40};
+  AdamWOptions google = adamw_preset("google");
+  warn_of_large_steps(google, schedule);
+  EXPECT_NE(logged.find("--bias_correction=moments"), std::string::npos) << logged;
+  logged.clear();
+  warn_of_large_steps(google, {.peak_rate = 5e-5, .steps = 400, .warmup = 40});
+  google.correction = AdamWOptions::Correction::moments;
+  warn_of_large_steps(google, schedule);
+  EXPECT_EQ(logged, "");
 }
 
 }  // namespace
