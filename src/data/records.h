@@ -19,7 +19,7 @@ struct RecordShape {
 Example make_record(const Instances& instances, size_t index, const RecordShape& shape);
 
 // The files that records go to in turn. They are opened at once, so that a place that cannot be written to is known
-// before the work is done, and appear together at the end or not at all.
+// before the work is done, and appear at the end, each whole, one after the other; an error takes those back.
 class RecordFiles {
  public:
   RecordFiles(std::vector<std::string> uris, bool gzip);

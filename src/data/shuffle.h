@@ -8,8 +8,8 @@ namespace bertrain {
 // The order is a function of (seed, pass, buffer) and of the number of examples alone. Up to
 // `buffer` examples are permuted whole. A longer stream is cut into blocks of `buffer`, each
 // permuted; the first block has a random length from 1 to `buffer`, so that the neighbours of an
-// example differ from pass to pass. Blocks, and not a sliding buffer, because a resume then seeks
-// to its block instead of reading the data again. buffer 1 keeps the stream's order. `from` must
+// example differ from pass to pass. Blocks, and not a sliding buffer, because a resume then skips
+// to its block and needs none of what came before. buffer 1 keeps the stream's order. `from` must
 // be at its start.
 ExampleStream shuffle(ExampleStream from, uint64_t buffer, uint64_t seed, uint64_t pass);
 

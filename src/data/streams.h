@@ -19,7 +19,7 @@ class Stream {
   virtual ~Stream() = default;
   virtual std::optional<T> next() = 0;  // nullopt at the end
   // Resume: what follows is the same as if `count` values had been read. Returns how many there
-  // were, fewer only at the end. Sources seek, so that a skip costs no reading.
+  // were, fewer only at the end. Tables in memory seek; files of records are read past.
   virtual uint64_t skip(uint64_t count) = 0;
 };
 using ExampleStream = std::unique_ptr<Stream<Example>>;

@@ -18,7 +18,8 @@ struct WordCount {
   int64_t count;
 };
 
-// Counts words line by line on several threads. What it holds grows with the number of distinct words, not with the text.
+// Counts words line by line on several threads. What it holds grows with the number of distinct stretches
+// between blanks and ideographs: words in most languages, whole phrases where a script writes no blanks.
 class WordCounter {
  public:
   WordCounter(bool lower, bool strip, int threads);

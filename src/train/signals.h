@@ -19,7 +19,7 @@ class StopSignals {
 // Thrown where work is left undone because of a request; what was done before stands.
 struct Stopped {};
 
-// Throws Stopped if a request came. Called between micro-batches and between rows of long passes.
+// Throws Stopped if a request came. Called between micro-batches.
 void leave_if_stopped();
 
 }  // namespace bertrain
