@@ -2,8 +2,10 @@
 #include "cli/command.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +19,7 @@
 #include "cli/pretrain_command.h"
 #include "cli/tokenize_command.h"
 #include "cli/vocab_command.h"
+#include "storage/local_writer.h"
 #include "text/unicode.h"
 
 namespace bertrain {
@@ -61,6 +64,7 @@ void run_command(Args args) {
 std::span<const Command* const> commands() { return kCommands; }
 
 int run_program(Args args) {
+  remove_partial_files_on_signals();
   try {
     run_command(args);
     std::cout.flush();
@@ -70,7 +74,18 @@ int run_program(Args args) {
     log_line("bertrain: {}", e.what());
     return static_cast<int>(e.code());
   } catch (const std::bad_alloc&) {
-    log_line("bertrain: out of memory");
+    log_line(
+        "bertrain: out of memory: the system gave no more; --memory, a smaller batch or a smaller "
+        "input need less, a limit (ulimit -v, a cgroup) may be raised");
+    return static_cast<int>(ExitCode::failed);
+  } catch (const std::filesystem::filesystem_error& e) {
+    log_line("bertrain: {}", e.what());
+    return static_cast<int>(ExitCode::failed);
+  } catch (const std::system_error& e) {
+    log_line(
+        "bertrain: the system refused a thread or another resource: {}; a limit on memory or "
+        "processes (ulimit -v, -u, a cgroup) may be raised, or --threads lowered",
+        e.what());
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& e) {
     log_line("bertrain: this is a bug in bertrain: {}", e.what());

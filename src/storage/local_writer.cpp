@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -68,6 +70,36 @@ void remove_leftovers(const std::string& directory) {
   }
 }
 
+// The hidden files of living writers, where a signal handler finds them. A file without a slot is
+// left to the clean-up of the next writer.
+constexpr size_t kSlots = 64;
+constexpr size_t kSlotBytes = 4096;
+struct PartialSlot {
+  std::atomic<int> state{0};  // 0 free, 1 being filled, 2 filled
+  std::array<char, kSlotBytes> path{};
+};
+std::array<PartialSlot, kSlots> partial_slots;
+
+PartialSlot* take_slot(const std::string& path) {
+  if (path.size() >= kSlotBytes) return nullptr;
+  for (PartialSlot& slot : partial_slots) {
+    int free = 0;
+    if (!slot.state.compare_exchange_strong(free, 1)) continue;
+    std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
+    slot.state = 2;
+    return &slot;
+  }
+  return nullptr;
+}
+
+extern "C" void remove_partials(int number) {
+  for (PartialSlot& slot : partial_slots) {
+    if (slot.state == 2) ::unlink(slot.path.data());
+  }
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
 class LocalWriter : public Writer {
  public:
   LocalWriter(std::string path, Exists exists) : path_(std::move(path)), exists_(exists) {
@@ -90,6 +122,7 @@ class LocalWriter : public Writer {
 
   ~LocalWriter() override {
     if (!partial_.empty()) ::unlink(partial_.c_str());
+    free_slot();
   }
 
   void append(std::span<const std::byte> bytes) override {
@@ -109,6 +142,7 @@ class LocalWriter : public Writer {
     if (::fsync(fd_.number()) != 0) throw failed("syncing", errno);
     publish();
     partial_.clear();
+    free_slot();
     // The lock ends here, after the name has gone. Some network file systems report a full disk
     // only on closing.
     if (::close(fd_.release()) != 0) throw failed("closing", errno);
@@ -145,11 +179,18 @@ class LocalWriter : public Writer {
         partial_.clear();
         throw failed("creating", reason);
       }
+      slot_ = take_slot(partial_);
       ::flock(fd_.number(), LOCK_EX);
       struct stat status;
       if (::fstat(fd_.number(), &status) == 0 && status.st_nlink > 0) return;
       // Between creating and locking, somebody's clean-up took it for a leftover.
+      free_slot();
     }
+  }
+
+  void free_slot() {
+    if (slot_ != nullptr) slot_->state = 0;
+    slot_ = nullptr;
   }
 
   void publish() {
@@ -200,6 +241,7 @@ class LocalWriter : public Writer {
 
   std::string path_, partial_;  // partial_ is empty when there is nothing to discard
   Exists exists_;
+  PartialSlot* slot_ = nullptr;
   FileDescriptor fd_;
   std::vector<std::byte> buffer_;
   uint64_t written_ = 0;
@@ -209,6 +251,15 @@ class LocalWriter : public Writer {
 
 bool is_partial_name(std::string_view file_name) {
   return file_name.starts_with('.') && file_name.ends_with(kPartial);
+}
+
+void remove_partial_files_on_signals() {
+  for (int number : {SIGTERM, SIGINT, SIGHUP}) {
+    struct sigaction before = {};
+    if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {
+      ::signal(number, remove_partials);
+    }
+  }
 }
 
 std::unique_ptr<Writer> write_local(std::string_view path, Exists exists) {

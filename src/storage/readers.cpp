@@ -11,6 +11,7 @@ namespace bertrain {
 namespace {
 
 constexpr size_t kBlockBytes = size_t{256} << 10;
+constexpr size_t kMaxLine = size_t{1} << 30;  // a file without line ends must not fill the memory
 
 // An object that offers ranged reads only.
 class ObjectBytes : public ByteReader {
@@ -55,6 +56,10 @@ class Lines : public LineReader {
       const char* start = block_.data() + position_;
       size_t rest = filled_ - position_;
       const char* end = static_cast<const char*>(std::memchr(start, '\n', rest));
+      if (line.size() > kMaxLine) {
+        throw error("{}:{}: the line is longer than {} MiB; a text of lines is expected", uri_,
+                    number_ + 1, kMaxLine >> 20);
+      }
       line.append(start, end ? static_cast<size_t>(end - start) : rest);
       position_ += end ? static_cast<size_t>(end - start) + 1 : rest;
       if (end) {

@@ -13,6 +13,9 @@
 namespace bertrain {
 namespace {
 
+// No vocabulary or configuration comes near it; /dev/zero and a wrong name for a corpus do.
+constexpr size_t kMaxText = size_t{256} << 20;
+
 std::string_view scheme_of(std::string_view uri) {
   size_t end = uri.find("://");
   if (end == std::string_view::npos) return "";
@@ -93,6 +96,13 @@ std::string read_text(std::string_view uri) {
     size_t n = bytes->read(std::as_writable_bytes(std::span(text)).subspan(start));
     text.resize(start + n);
     if (n < block) return text;
+    if (text.size() > kMaxText) {
+      throw error(
+          "{}: more than {} MiB, where a text that is read whole (a vocabulary, a configuration) "
+          "is "
+          "expected",
+          uri, kMaxText >> 20);
+    }
   }
 }
 

@@ -90,6 +90,7 @@ RunLock::RunLock(const std::string& directory) : path_(directory + "/lock") {
   try {
     write_owner(file_, path_, host);
   } catch (...) {
+    unlink(path_.c_str());  // it names nobody
     close(file_);
     throw;
   }
