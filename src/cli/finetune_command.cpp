@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/training_run.h"
 #include "task/catalog.h"
+#include "train/signals.h"
 
 namespace bertrain {
 namespace {
@@ -77,6 +78,7 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
 void run_finetune(Args args, std::ostream& out) {
   FinetuneOptions o;
   if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
+  ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, true);
   check_options(o);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
@@ -92,11 +94,12 @@ void run_finetune(Args args, std::ostream& out) {
     job.weights = o.model.weights();
     job.inputs = o.model.files();
     task.classification = o.classification;
-    task.classification.test_file.clear();
     job.task = make_task(o.task, task);
     for (const std::string& file : {o.classification.train_file, o.classification.dev_file}) {
       if (!file.empty()) job.data_files.push_back(file);
     }
+    job.test_file = o.classification.test_file;
+    job.inputs.push_back(job.test_file);
     set_steps(job, o);
     job.best_metric = "eval_accuracy";
     run_training(run, job, o.training, out);

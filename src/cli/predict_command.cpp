@@ -1,11 +1,11 @@
 // The predict command: one row out for each row in, with label and probabilities.
 #include "cli/predict_command.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/row_printer.h"
 #include "cli/trained_model.h"
 #include "storage/storage.h"
 
@@ -29,79 +29,6 @@ struct PredictOptions {
     };
   }
 };
-
-// The shortest text that reads back as the same float, as a double of the same text.
-double shown(float value) { return std::stod(fmt::format("{}", value)); }
-
-class RowPrinter {
- public:
-  virtual ~RowPrinter() = default;
-  virtual std::string head() const { return ""; }
-  virtual std::string line(const Example& row) const = 0;
-};
-
-const std::string* text_of(const Example& row, std::string_view name) {
-  return row.contains(name) ? &strings(row, name).at(0) : nullptr;
-}
-
-class JsonPrinter final : public RowPrinter {
- public:
-  explicit JsonPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
-
-  std::string line(const Example& row) const override {
-    Json json = Json::object();
-    if (const std::string* id = text_of(row, "id")) json["id"] = *id;
-    json["label"] = *text_of(row, "label");
-    json["probability"] = shown(floats(row, "probability").at(0));
-    const std::vector<float>& all = floats(row, "probabilities");
-    for (size_t c = 0; c < labels_.size(); ++c) json["probabilities"][labels_[c]] = shown(all[c]);
-    if (const std::string* gold = text_of(row, "gold")) {
-      json["gold"] = *gold;
-      json["loss"] = shown(floats(row, "loss").at(0));
-    }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-
- private:
-  std::vector<std::string> labels_;
-};
-
-// Every row has every column, in one order; what is not known is empty.
-class TsvPrinter final : public RowPrinter {
- public:
-  explicit TsvPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
-
-  std::string head() const override {
-    std::string text = "id\tlabel\tprobability\tgold\tloss";
-    for (const std::string& label : labels_) text += "\t" + field(label);
-    return text + "\n";
-  }
-
-  std::string line(const Example& row) const override {
-    const std::string *id = text_of(row, "id"), *gold = text_of(row, "gold");
-    std::string text =
-        fmt::format("{}\t{}\t{}\t{}\t{}", id ? field(*id) : "", field(*text_of(row, "label")),
-                    floats(row, "probability").at(0), gold ? field(*gold) : "",
-                    gold ? fmt::format("{}", floats(row, "loss").at(0)) : "");
-    for (float p : floats(row, "probabilities")) text += fmt::format("\t{}", p);
-    return text + "\n";
-  }
-
- private:
-  static std::string field(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-    return text;
-  }
-  std::vector<std::string> labels_;
-};
-
-std::unique_ptr<RowPrinter> make_printer(const std::string& format,
-                                         std::vector<std::string> labels) {
-  if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
-  if (format == "tsv") return std::make_unique<TsvPrinter>(std::move(labels));
-  throw usage_error("--output_format={}: jsonl or tsv expected", format);
-}
 
 // Rows to a stream as they come, or to a file that appears whole.
 class RowOutput {
@@ -128,7 +55,7 @@ void run_predict(Args args, std::ostream& out) {
   PredictOptions o;
   if (wants_help(args)) return print_help(kPredictCommand, o.each(), out);
   parse_only_options(args, o.each());
-  make_printer(o.output_format, {});  // a wrong name is said before anything is loaded
+  make_row_printer(o.output_format, {});  // a wrong name is said before anything is loaded
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = o.inference.input_file == "-";
   int64_t batch = o.predict_batch_size != 0 ? o.predict_batch_size : follow ? 1 : 32;
@@ -138,8 +65,8 @@ void run_predict(Args args, std::ostream& out) {
     inputs.push_back(file.uri);
   }
   refuse_overwriting(o.output_file, inputs);
-  auto printer =
-      make_printer(o.output_format, model.description()["labels"].get<std::vector<std::string>>());
+  auto printer = make_row_printer(o.output_format,
+                                  model.description()["labels"].get<std::vector<std::string>>());
   RowOutput rows(o.output_file, follow, out);
   rows.write(printer->head());
   EvaluationResult result =

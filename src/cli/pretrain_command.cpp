@@ -10,6 +10,7 @@
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
+#include "train/signals.h"
 
 namespace bertrain {
 namespace {
@@ -51,6 +52,7 @@ void check_options(const PretrainOptions& o) {
 void run_pretrain(Args args, std::ostream& out) {
   PretrainOptions o;
   if (wants_help(args)) return print_help(kPretrainCommand, o.each(), out);
+  ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, false);
   check_options(o);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);

@@ -84,6 +84,10 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   evaluate_.batch_size = batch_size;
   // Standard input is read once, row by row: nothing of it can be sampled before.
   bool sampled = o.input_file != "-";
+  if (sampled) {
+    std::string flag = evaluate_.split == "dev" ? "eval_batch_size" : "predict_batch_size";
+    require_batch_memory(*task_, evaluate_.split, choice_, {.flag = flag, .one_pass = true});
+  }
   evaluate_.pack.capacities =
       evaluation_capacities(*task_, *backend_, *runner_, sampled ? evaluate_.split : "", choice_);
 }

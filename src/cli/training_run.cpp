@@ -12,7 +12,9 @@
 #include "cli/devices.h"
 #include "cli/load_report.h"
 #include "cli/model_output.h"
+#include "cli/row_printer.h"
 #include "storage/disk_space.h"
+#include "storage/storage.h"
 #include "train/capacities.h"
 #include "train/evaluate.h"
 #include "train/fingerprint.h"
@@ -53,6 +55,7 @@ class TrainingRun {
     run_.keep_inputs(job_.inputs);
     run_.compare(request);
     if (run_.finished_step() >= job_.steps) return say_finished(run_, out);
+    check_batches();
     open_machine();
     prepare_loop();
     prepare_state();
@@ -72,6 +75,9 @@ class TrainingRun {
   void prepare_loop();
   void prepare_state();
   void prepare_evaluation();
+  EvaluateOptions evaluation_of(const std::string& split, bool sampled);
+  void check_batches() const;
+  std::string predict_test();
   void log_banner();
   bool train_steps();
   void publish(std::ostream& out);
@@ -97,7 +103,7 @@ class TrainingRun {
   std::vector<Capacity> capacities_;
   LoopOptions loop_;
   std::unique_ptr<EvaluationRunner> evaluation_;
-  EvaluateOptions dev_;
+  EvaluateOptions dev_, test_;
 };
 
 RunRequest TrainingRun::request() const {
@@ -234,13 +240,33 @@ void TrainingRun::prepare_state() {
 
 void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
-  dev_.batch_size = options_.eval_batch_size;
+  if (has_split(task_, "dev")) dev_ = evaluation_of("dev", true);
   dev_.max_batches = job_.max_eval_batches;
-  if (!has_split(task_, dev_.split)) return;
+  // Standard input is read once: nothing of it can be sampled before.
+  if (has_split(task_, "test")) test_ = evaluation_of("test", job_.test_file != "-");
+}
+
+EvaluateOptions TrainingRun::evaluation_of(const std::string& split, bool sampled) {
   CapacityChoice choice;
-  choice.batch_size = dev_.batch_size;
+  choice.batch_size = options_.eval_batch_size;
   choice.memory = parse_memory(options_.memory);
-  dev_.pack.capacities = evaluation_capacities(task_, *backend_, *evaluation_, dev_.split, choice);
+  if (sampled) {
+    require_batch_memory(task_, split, choice, {.flag = "eval_batch_size", .one_pass = true});
+  }
+  EvaluateOptions options;
+  options.split = split;
+  options.batch_size = choice.batch_size;
+  options.pack.capacities =
+      evaluation_capacities(task_, *backend_, *evaluation_, sampled ? split : "", choice);
+  return options;
+}
+
+void TrainingRun::check_batches() const {
+  CapacityChoice choice;
+  choice.batch_size = options_.train_batch_size;
+  choice.memory = parse_memory(options_.memory);
+  require_batch_memory(task_, "train", choice,
+                       {.flag = "train_batch_size", .one_pass = job_.cut_at_pass_ends});
 }
 
 void TrainingRun::log_banner() {
@@ -277,12 +303,30 @@ void TrainingRun::publish(std::ostream& out) {
   const Json& scores = checkpoints_->best_scores();
   write_model(run_.file("model"), task_, job_.config, *job_.tokenizer, *state_,
               {{"step", step}, {"scores", scores}});
+  std::string predictions = predict_test();
   run_.finish(job_.steps, {{"step", step}, {"scores", scores}});
   std::ostringstream text;
   print_scores(scores, text);
   text << "global_step = " << step << "\nmodel = " << run_.file("model") << "\n";
+  if (!predictions.empty()) text << "test_predictions = " << predictions << "\n";
   run_.note(text.str());
   out << text.str();
+}
+
+// The file of the test rows' predictions by the model that the state holds; "" where there are none.
+std::string TrainingRun::predict_test() {
+  if (!has_split(task_, "test")) return "";
+  std::string file = run_.file("test_predictions.jsonl");
+  auto labels = task_.describe()["labels"].get<std::vector<std::string>>();
+  std::unique_ptr<RowPrinter> printer = make_row_printer("jsonl", labels);
+  std::unique_ptr<Writer> writer = storage_for(file).create(file, Exists::replace);
+  EvaluationResult result = evaluate(task_, *evaluation_, test_, false, [&](const Example& row) {
+    std::string line = printer->line(row);
+    writer->append(std::as_bytes(std::span(line)));
+  });
+  writer->commit();
+  log_line("{}: {} rows are predicted", job_.test_file, result.rows);
+  return file;
 }
 
 void TrainingRun::leave(std::ostream& out) const {

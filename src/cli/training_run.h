@@ -24,6 +24,8 @@ struct TrainingJob {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::string weights;  // to start from; "": a new model
 
+  std::string test_file;  // rows to predict with the best model, if the task has them
+
   int64_t steps = 0;
   int64_t warmup = 0;
   double steps_per_epoch = 0;      // 0: not known; counted where a cadence needs it

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "storage/disk_space.h"
 
 namespace bertrain {
 namespace {
@@ -88,6 +89,39 @@ std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& bac
                                             const CapacityChoice& choice) {
   return fitting(needs_of(task, backend, split, choice), choice.memory,
                  [&](const Capacity& capacity, bool) { return runner.facts(capacity).peak; });
+}
+
+void require_batch_memory(const Task& task, std::string_view split, const CapacityChoice& choice,
+                          const BatchMemory& batch) {
+  // An example as it is read holds 64-bit numbers (ids and segments; position, id and weight of a
+  // target) under names; packed, 24 bytes a slot and 12 a target. Of packed batches two wait, one is
+  // made and one is computed, while one is being read.
+  constexpr double kNames = 1000, kPacked = 4;
+  std::vector<ExampleSize> sample =
+      sample_sizes(*task.examples(split), kSample, choice.padded_length);
+  if (choice.memory == 0 || sample.empty()) return;
+  double slots = 0, targets = 0;
+  for (const ExampleSize& size : sample) {
+    slots += static_cast<double>(size.slots);
+    targets += static_cast<double>(size.targets);
+  }
+  auto count = static_cast<double>(sample.size());
+  double example =
+      kNames + (16 + kPacked * 24) * slots / count + (24 + kPacked * 12) * targets / count;
+  auto examples = static_cast<double>(choice.batch_size);
+  if (batch.one_pass) {
+    if (sample.size() < kSample) examples = std::min(examples, count);
+    if (auto all = task.count(split)) examples = std::min(examples, static_cast<double>(*all));
+  }
+  auto bytes = static_cast<uint64_t>(example * examples);
+  // Below that, what a step needs decides.
+  constexpr uint64_t kLeast = uint64_t{64} << 20;
+  if (bytes <= std::max(choice.memory, kLeast)) return;
+  throw usage_error(
+      "--{}={}: the examples of such batches alone need {} of memory, and {} are allowed: a "
+      "smaller "
+      "batch or a larger --memory is expected",
+      batch.flag, choice.batch_size, readable_bytes(bytes), readable_bytes(choice.memory));
 }
 
 Json to_json(const std::vector<Capacity>& capacities) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/checked_json.h"
@@ -34,6 +35,16 @@ std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& bac
 // Bytes that a training step of that capacity takes, alone or as one of several `parts` of a batch.
 uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
                        const CapacityChoice& choice);
+
+struct BatchMemory {
+  std::string_view flag;  // of the batch size
+  bool one_pass = false;  // no batch holds more than a pass over the split
+};
+
+// A usage error that names the flag and the bytes unless the batches that wait in memory, of
+// examples as in a sample of `split`, fit in choice.memory by themselves.
+void require_batch_memory(const Task& task, std::string_view split, const CapacityChoice& choice,
+                          const BatchMemory& batch);
 
 // [[rows, slots, examples, targets], …], for run.json. What cannot be capacities of a task whose
 // examples have up to `longest` slots is an Error that names file and key.

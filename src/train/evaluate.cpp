@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "data/prefetch.h"
 #include "train/signals.h"
+#include "train/training_stream.h"
 
 namespace bertrain {
 namespace {
@@ -53,8 +54,9 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
   };
   PackOptions pack = options.pack;
   pack.keep_notes = true;  // rows may need what the model does not: texts, ids
-  BatchStream stream = prefetch(
-      batches(task.examples(options.split), task.schema(), options.batch_size, std::move(pack)), 2);
+  BatchStream stream = prefetch(batches(stoppable(task.examples(options.split)), task.schema(),
+                                        options.batch_size, std::move(pack)),
+                                2);
   for (int64_t n = 0; options.max_batches == 0 || n < options.max_batches; ++n) {
     leave_if_stopped();
     std::optional<std::vector<Batch>> batch = stream->next();

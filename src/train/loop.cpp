@@ -79,13 +79,14 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
     if (leave) return done && !interrupted;
     journal.resume();
 
-    std::optional<std::vector<Batch>> batch = batches.next();
-    check(batch.has_value(), "training batches have no end");
+    std::optional<std::vector<Batch>> batch;
     StepResult result;
     try {
+      batch = batches.next();
+      check(batch.has_value(), "training batches have no end");
       result = runner.run(static_cast<uint64_t>(step), *batch);
     } catch (const Stopped&) {
-      continue;  // between micro-batches: the state is still that of `step`
+      continue;  // between examples or micro-batches: the state is still that of `step`
     }
     if (!result.finite()) throw not_finite(step, *batch, result, checkpoints.saved_step());
     ++step;

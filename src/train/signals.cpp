@@ -48,4 +48,6 @@ void leave_if_stopped() {
   if (request != 0) throw Stopped{};
 }
 
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
 }  // namespace bertrain

@@ -22,4 +22,8 @@ struct Stopped {};
 // Throws Stopped if a request came. Called between micro-batches.
 void leave_if_stopped();
 
+// From now on, whoever listens to standard output or error may go without ending the process: for
+// runs, whose log.txt has everything.
+void ignore_broken_pipes();
+
 }  // namespace bertrain

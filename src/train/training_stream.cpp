@@ -6,13 +6,23 @@
 #include "data/passes.h"
 #include "data/prefetch.h"
 #include "data/shuffle.h"
+#include "train/signals.h"
 
 namespace bertrain {
+
+ExampleStream stoppable(ExampleStream examples) {
+  return transform(std::move(examples), [](Example example) {
+    leave_if_stopped();
+    return example;
+  });
+}
+
 BatchStream training_batches(const Task& task, const TrainingStreamOptions& options,
                              uint64_t first_step) {
   auto pass = [&task, options](uint64_t number) {
     auto buffer = static_cast<uint64_t>(options.shuffle_buffer);
-    return shuffle(task.examples(options.split), buffer, options.seed, number);
+    ExampleStream examples = shuffle(task.examples(options.split), buffer, options.seed, number);
+    return stoppable(std::move(examples));
   };
   BatchStream stream;
   if (options.cut_at_pass_ends) {

@@ -21,6 +21,10 @@ struct TrainingStreamOptions {
   PackOptions pack;
 };
 
+// The same examples, but next() throws Stopped once a signal asked to leave: a large batch takes
+// long to put together.
+ExampleStream stoppable(ExampleStream examples);
+
 // The batch of step `first_step`, of the next one, … without end, packed by a thread of their own.
 // The same batches whether the stream began at step 0 or not.
 BatchStream training_batches(const Task& task, const TrainingStreamOptions& options,

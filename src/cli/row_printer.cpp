@@ -1,0 +1,81 @@
+// Predictions as JSON lines and as TSV.
+#include "cli/row_printer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace bertrain {
+namespace {
+
+// The shortest text that reads back as the same float, as a double of the same text.
+double shown(float value) { return std::stod(fmt::format("{}", value)); }
+
+const std::string* text_of(const Example& row, std::string_view name) {
+  return row.contains(name) ? &strings(row, name).at(0) : nullptr;
+}
+
+class JsonPrinter final : public RowPrinter {
+ public:
+  explicit JsonPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+
+  std::string line(const Example& row) const override {
+    Json json = Json::object();
+    if (const std::string* id = text_of(row, "id")) json["id"] = *id;
+    json["label"] = *text_of(row, "label");
+    json["probability"] = shown(floats(row, "probability").at(0));
+    const std::vector<float>& all = floats(row, "probabilities");
+    for (size_t c = 0; c < labels_.size(); ++c) json["probabilities"][labels_[c]] = shown(all[c]);
+    if (const std::string* gold = text_of(row, "gold")) {
+      json["gold"] = *gold;
+      json["loss"] = shown(floats(row, "loss").at(0));
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+ private:
+  std::vector<std::string> labels_;
+};
+
+// Every row has every column, in one order; what is not known is empty.
+class TsvPrinter final : public RowPrinter {
+ public:
+  explicit TsvPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+
+  std::string head() const override {
+    std::string text = "id\tlabel\tprobability\tgold\tloss";
+    for (const std::string& label : labels_) text += "\t" + field(label);
+    return text + "\n";
+  }
+
+  std::string line(const Example& row) const override {
+    const std::string *id = text_of(row, "id"), *gold = text_of(row, "gold");
+    std::string text =
+        fmt::format("{}\t{}\t{}\t{}\t{}", id ? field(*id) : "", field(*text_of(row, "label")),
+                    floats(row, "probability").at(0), gold ? field(*gold) : "",
+                    gold ? fmt::format("{}", floats(row, "loss").at(0)) : "");
+    for (float p : floats(row, "probabilities")) text += fmt::format("\t{}", p);
+    return text + "\n";
+  }
+
+ private:
+  static std::string field(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+    return text;
+  }
+  std::vector<std::string> labels_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowPrinter> make_row_printer(const std::string& format,
+                                             std::vector<std::string> labels) {
+  if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
+  if (format == "tsv") return std::make_unique<TsvPrinter>(std::move(labels));
+  throw usage_error("--output_format={}: jsonl or tsv expected", format);
+}
+
+}  // namespace bertrain
