@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/options.h"
+#include "storage/disk_space.h"
 
 namespace bertrain {
 
@@ -34,6 +35,18 @@ std::string usable_dtype(const std::string& device, const std::string& asked) {
   if (device != "cpu" || asked != "bf16" || has_bf16_dot()) return asked;
   log_line("this CPU has no bf16 dot product, so --dtype=bf16 would only be slower: fp32 is used");
   return "fp32";
+}
+
+void require_memory(const BertConfig& config, bool training, uint64_t memory) {
+  uint64_t count = parameter_count(config);
+  // Single precision; in training a gradient and the two means of Adam for each parameter.
+  uint64_t bytes = count * sizeof(float) * (training ? 4 : 1);
+  if (bytes <= memory) return;
+  throw error(
+      "the model has {} parameters in {} layers, which take {} of memory{}, {} are allowed: take a "
+      "smaller model, or raise --memory where the machine has more",
+      count, config.num_hidden_layers, readable_bytes(bytes),
+      training ? " with their gradients and Adam's means" : "", readable_bytes(memory));
 }
 
 }  // namespace bertrain

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "model/config.h"
 
 namespace bertrain {
 
@@ -20,5 +21,9 @@ void choose_instruction_set(const std::string& device, const std::string& name);
 // The dtype that is worth computing in: asked for, or fp32 where the device has no instructions for
 // bf16, which is then said.
 std::string usable_dtype(const std::string& device, const std::string& asked);
+
+// Refuses a model whose parameters alone (training: with gradients and the optimizer's slots) are
+// beyond `memory` bytes, before anything is built of it. Throws Error with both sizes.
+void require_memory(const BertConfig& config, bool training, uint64_t memory);
 
 }  // namespace bertrain

@@ -75,6 +75,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   choice_.memory = parse_memory(o.memory);
   backend_ = open_backend(o.device,
                           {static_cast<int>(o.threads), choice_.memory, nullptr, leave_if_stopped});
+  require_memory(task.config, false, choice_.memory);
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);
   load_weights(*state_, *path, true);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -38,6 +39,14 @@ void apply_preset(TrainingOptions& o, bool fine_tuning) {
 
 void require_at_least(std::string_view flag, int64_t value, int64_t least) {
   require_between(flag, value, least, std::numeric_limits<int64_t>::max());
+}
+
+// The steps compute in single precision: what is beyond it would be an infinity there.
+void require_float(std::string_view flag, double value) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (!(std::abs(value) <= kMost)) {
+    throw usage_error("--{}={}: a number of at most {:.3g} expected", flag, value, kMost);
+  }
 }
 
 }  // namespace
@@ -106,6 +115,11 @@ void check_training_options(const TrainingOptions& o) {
   require_at_least("keep", o.keep, 1);
   require_at_least("log_every", o.log_every, 1);
   require_at_least("stop_after", o.stop_after, 0);
+  require_float("learning_rate", o.learning_rate);
+  require_float("end_learning_rate", o.end_learning_rate);
+  require_float("clip_norm", o.clip_norm);
+  require_float("weight_decay", o.weight_decay);
+  require_float("adam_epsilon", o.adam_epsilon);
   if (!(o.clip_norm >= 0)) throw usage_error("--clip_norm={}: 0 or more expected", o.clip_norm);
   if (o.accumulate > o.train_batch_size) {
     throw usage_error("--accumulate={} is more than --train_batch_size={}", o.accumulate,

@@ -154,6 +154,7 @@ std::string TrainingRun::agreed_dtype() const {
 }
 
 void TrainingRun::open_machine() {
+  require_memory(job_.config, true, parse_memory(options_.memory));
   threads_ = agreed_threads();
   agree_instruction_set();
   dtype_ = agreed_dtype();

@@ -28,7 +28,27 @@ void append_number(std::string& to, T value) {
 
 uint32_t masked_crc(std::span<const std::byte> bytes) { return mask_crc(crc32c(bytes)); }
 
+std::vector<std::byte> first_bytes(std::string_view uri, size_t count) {
+  std::vector<std::byte> bytes(count);
+  bytes.resize(read_bytes(uri)->read(bytes));
+  return bytes;
+}
+
 }  // namespace
+
+bool starts_like_tfrecord(std::string_view uri) {
+  std::vector<std::byte> header = first_bytes(uri, kHeaderBytes);
+  return header.size() == kHeaderBytes &&
+         masked_crc({header.data(), 8}) == number_at<uint32_t>(header.data() + 8);
+}
+
+bool starts_like_text(std::string_view uri) {
+  std::vector<std::byte> start = first_bytes(uri, kHeaderBytes);
+  return !start.empty() && std::all_of(start.begin(), start.end(), [](std::byte b) {
+    auto c = static_cast<unsigned char>(b);
+    return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
+  });
+}
 
 TfRecordReader::TfRecordReader(std::string_view uri, bool skip_corrupt)
     : uri_(uri), skip_corrupt_(skip_corrupt), bytes_(read_bytes(uri)), buffer_(kBlockBytes) {}

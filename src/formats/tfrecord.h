@@ -46,6 +46,11 @@ class TfRecordReader {
   bool broken_ = false;     // nothing more can be read
 };
 
+// What an object seems to be by its first bytes (unpacked), to say so where another kind was expected:
+// a sound record's header, or bytes that are no control characters, as no length of a record is.
+bool starts_like_tfrecord(std::string_view uri);
+bool starts_like_text(std::string_view uri);
+
 // The bytes of one framed record.
 std::string frame_record(std::string_view record);
 

@@ -190,6 +190,15 @@ Json shape_to_json(const BertConfig& c, const ActivationNames& names) {
 
 }  // namespace
 
+uint64_t parameter_count(const BertConfig& c) {
+  // Within 64 bits for all that read_shape() lets through.
+  auto h = static_cast<uint64_t>(c.hidden_size), f = static_cast<uint64_t>(c.intermediate_size);
+  auto rows = static_cast<uint64_t>(c.vocab_size + c.max_position_embeddings + c.type_vocab_size);
+  uint64_t dense = h * h + h, norm = 2 * h;
+  uint64_t layer = 4 * dense + 2 * h * f + f + h + 2 * norm;
+  return rows * h + norm + static_cast<uint64_t>(c.num_hidden_layers) * layer + dense;
+}
+
 Json config_to_google(const BertConfig& config) {
   Json json = shape_to_json(config, kGoogleActivations);
   // Not a key of Google's, whose code has it fixed; written only where it differs.

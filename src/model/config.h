@@ -38,4 +38,7 @@ Json config_to_google(const BertConfig& config);
 // what transformers.BertConfig reads, without task keys
 Json config_to_hugging_face(const BertConfig& config);
 
+// Numbers in the encoder's parameters, embeddings and pooler; heads are not counted.
+uint64_t parameter_count(const BertConfig& config);
+
 }  // namespace bertrain

@@ -80,5 +80,12 @@ TEST(Config, ErrorsNameKeyValueAndExpectation) {
               HasSubstr("model_type is \"roberta\"; \"bert\" expected"));
 }
 
+TEST(Config, ParametersAreCountedBeforeAnythingIsBuilt) {
+  BertConfig base;
+  base.vocab_size = 30522;
+  base.type_vocab_size = 2;
+  EXPECT_EQ(parameter_count(base), 109482240U);  // of bert-base-uncased with its pooler
+}
+
 }  // namespace
 }  // namespace bertrain

@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "data/streams.h"
+#include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
+#include "storage/storage.h"
 #include "task/classification_rows.h"
 #include "task/encoder_inputs.h"
 #include "task/text_data.h"
@@ -69,7 +71,12 @@ class Classification final : public Task {
     }
     encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length,
                                              !options_.text_b_column.empty());
-    load();
+    try {
+      load();
+    } catch (const Error&) {
+      refuse_records();
+      throw;
+    }
   }
 
   std::vector<std::string> splits() const override {
@@ -136,6 +143,7 @@ class Classification final : public Task {
  private:
   void take(const JsonValue& description);
   void load();
+  void refuse_records() const;
   void load_train();
 
   ClassificationOptions options_;
@@ -184,6 +192,19 @@ void Classification::load() {
   if (!options_.test_file.empty() && options_.test_file != "-") {
     // Only to see now that the file is there and has the columns.
     TextRowReader reader(options_.test_file, columns_, row_options(options_, true), true);
+  }
+}
+
+// What is wrong with a table that is none need not be told in detail.
+void Classification::refuse_records() const {
+  for (const std::string& file : {options_.train_file, options_.dev_file, options_.test_file}) {
+    if (file.empty() || file == "-" || storage_for(file).size(file).value_or(0) == 0) continue;
+    if (starts_like_tfrecord(file)) {
+      throw error(
+          "{}: these are TFRecords, which only pre-training and its models read; a table of texts "
+          "(TSV, CSV or JSON lines) expected",
+          file);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/record_stream.h"
+#include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
 #include "storage/storage.h"
@@ -16,6 +17,7 @@
 namespace bertrain {
 namespace {
 
+constexpr float kMostWeight = 1000;
 constexpr double kMaskedLmEpsilon = 1e-5;  // of the reference's normaliser
 
 using Integers = std::vector<int64_t>;
@@ -45,13 +47,28 @@ size_t real_length(const Integers& mask) {
   return length;
 }
 
+FirstRecord first_record_of(const std::string& file, bool skip_corrupt) {
+  try {
+    return first_record(file, skip_corrupt);
+  } catch (const Error& e) {
+    if (!starts_like_text(file)) throw;
+    throw error(
+        "{}: this looks like text; a pre-trained model is trained and evaluated on TFRecords, "
+        "which "
+        "bertrain prepare makes of text; a table of rows is for finetune and its models ({})",
+        file, e.what());
+  }
+}
+
 class Pretraining final : public Task {
  public:
   Pretraining(PretrainingOptions options, const BertConfig& config)
       : options_(std::move(options)), config_(config) {
     if (!options_.input_file.empty()) files_["train"] = expand_globs(options_.input_file);
     if (!options_.eval_file.empty()) files_["dev"] = expand_globs(options_.eval_file);
-    for (const auto& [split, files] : files_) {
+    // The training files first: it is theirs that the others must be like.
+    for (const std::string& split : splits()) {
+      const std::vector<std::string>& files = files_[split];
       for (const std::string& file : files) check_first_record(file);
     }
     if (options_.max_seq_length > config_.max_position_embeddings) {
@@ -135,7 +152,7 @@ class Pretraining final : public Task {
 };
 
 void Pretraining::check_first_record(const std::string& file) {
-  FirstRecord first = first_record(file, options_.skip_corrupt);
+  FirstRecord first = first_record_of(file, options_.skip_corrupt);
   auto agree = [&](int64_t& option, std::string_view name, std::string_view feature, size_t found) {
     auto data = static_cast<int64_t>(found);
     if (option == 0) option = data;
@@ -181,6 +198,11 @@ Example Pretraining::convert(const Example& record, const PretrainingOptions& op
   Integers kept_positions, kept_ids;
   std::vector<float> kept_weights;
   for (size_t i = 0; i < weights.size(); ++i) {
+    // They are 0 or 1 as they are written; others only say how much a position counts.
+    if (!(weights[i] >= 0 && weights[i] <= kMostWeight)) {
+      throw error("masked_lm_weights holds {}; a number from 0 to {} expected", weights[i],
+                  kMostWeight);
+    }
     if (weights[i] == 0) continue;
     require_below("masked_lm_positions", positions[i], length, "the record's tokens");
     require_below("masked_lm_ids", target_ids[i], config.vocab_size, "the model's vocabulary");

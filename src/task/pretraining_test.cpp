@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "formats/tfrecord.h"
 #include "storage/storage.h"
@@ -106,6 +108,30 @@ TEST(Pretraining, RecordsAreChecked) {
   refuses([](Example& e) { e["input_mask"] = Integers(8, 0); }, "empty");
   refuses([](Example& e) { e.erase("masked_lm_weights"); }, "masked_lm_weights");
   refuses([](Example& e) { e["masked_lm_ids"] = Integers{1}; }, "masked_lm_ids has 1 values");
+  for (float weight : {NAN, INFINITY, -1.0F, 1e30F}) {
+    refuses([&](Example& e) { std::get<std::vector<float>>(e["masked_lm_weights"])[3] = weight; },
+            "masked_lm_weights holds");
+  }
+}
+
+TEST(Pretraining, TextInPlaceOfRecordsIsSaidToBeText) {
+  write_text("mem://pretraining/text", "label\ttext\na\tb c d e f\n");
+  PretrainingOptions options;
+  options.input_file = "mem://pretraining/text";
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
+              ThrowsMessage<Error>(HasSubstr("mem://pretraining/text: this looks like text")));
+}
+
+TEST(Pretraining, OtherLengthsOfTheEvaluationFileAreSaidOfIt) {
+  PretrainingOptions options = written({record()});
+  Example shorter = record();
+  for (const char* name : {"input_ids", "input_mask", "segment_ids"}) {
+    std::get<Integers>(shorter[name]).resize(6);
+  }
+  options.eval_file = written({shorter}, "mem://pretraining/dev").input_file;
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
+              ThrowsMessage<Error>(HasSubstr("mem://pretraining/dev: the data were made with "
+                                             "max_seq_length=6")));
 }
 
 TEST(Pretraining, FilesAndLengthsAreRefusedBeforeAnythingRuns) {

@@ -2,7 +2,9 @@
 #include "train/evaluate.h"
 
 #include <chrono>
+#include <cmath>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "data/prefetch.h"
 #include "train/signals.h"
@@ -34,6 +36,18 @@ class Heartbeat {
   std::string split_, of_;
   Clock::time_point last_ = Clock::now();
 };
+
+// A loss that is no number makes every other score worthless.
+void require_finite(const Json& scores, const std::string& split) {
+  for (const auto& [name, value] : scores.items()) {
+    if (!name.ends_with("loss") || !value.is_number_float()) continue;
+    if (std::isfinite(value.get<double>())) continue;
+    throw error(
+        "{}: {} is {}: the model's weights are too large for a finite loss; a lower "
+        "--learning_rate or an earlier checkpoint helps",
+        split, name, value.get<double>());
+  }
+}
 
 }  // namespace
 
@@ -69,7 +83,10 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
     heartbeat.rows(result.rows);
   }
   take_finished();
-  if (scorer) result.scores = scorer->result();
+  if (scorer) {
+    result.scores = scorer->result();
+    require_finite(result.scores, options.split);
+  }
   result.seconds = seconds_since(start);
   return result;
 }

@@ -97,6 +97,15 @@ uint64_t RunCheckpoints::state_bytes() const {
 }
 
 void RunCheckpoints::save(int64_t step) {
+  if (std::optional<std::string> name = state_.first_not_finite()) {
+    throw error(
+        "step {}: {} holds NaN or an infinity, so it is not saved. {}. A lower --learning_rate or "
+        "a "
+        "longer warm-up helps where the data are sound",
+        step, *name,
+        saved_ < 0 ? "Nothing was saved"
+                   : fmt::format("The last checkpoint is that of step {}", saved_));
+  }
   try {
     StateStore::Pending pending = store_.begin(step);
     Named<ArrayType> types = state_.types();

@@ -2,6 +2,7 @@
 #include "train/state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -21,6 +22,19 @@ bool is_training_state(std::string_view name) {
   if (name == "global_step" || name.starts_with("bertrain/")) return true;
   return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
                      [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+bool is_finite(const Array& array) {
+  std::span<const float> values = array.as<float>();
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+Array read_finite(const CheckpointReader& checkpoint, const std::string& name) {
+  Array array = checkpoint.read(name);
+  if (is_finite(array)) return array;
+  throw error(
+      "{}: {} holds NaN or an infinity; training that made it had failed: use another checkpoint",
+      checkpoint.uri(), name);
 }
 
 // At most ten names, so that a wrong file gives a readable message.
@@ -59,7 +73,7 @@ LoadReport State::load_parameters(const CheckpointReader& checkpoint) {
     if (found == tensors.end()) {
       report.missing.push_back(p.name);
     } else if (found->second == wanted) {
-      set(p.name, checkpoint.read(p.name));
+      set(p.name, read_finite(checkpoint, p.name));
       report.loaded.push_back(p.name);
     } else if (found->second.shape != wanted.shape && !p.name.starts_with("bert/")) {
       report.resized.push_back(p.name);
@@ -99,12 +113,19 @@ void State::load_all(const CheckpointReader& checkpoint, const std::vector<std::
     throw error("{} does not fit this model and optimizer, so the run cannot go on from it:{}",
                 checkpoint.uri(), problems);
   }
-  for (const auto& [name, type] : wanted) set(name, checkpoint.read(name));
+  for (const auto& [name, type] : wanted) set(name, read_finite(checkpoint, name));
 }
 
 void State::save(CheckpointWriter& writer) const {
   // In the order of names, which lets the writer pass each on at once.
   for (const auto& [name, type] : types()) writer.write(name, get(name));
+}
+
+std::optional<std::string> State::first_not_finite() const {
+  for (const auto& [name, type] : types()) {
+    if (!is_finite(get(name))) return name;
+  }
+  return std::nullopt;
 }
 
 Named<Array> State::snapshot(bool with_slots) const {

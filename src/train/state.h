@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ class State {
 
   // Parameters from a checkpoint of any kind whose names are ours; slots and counters in it are
   // neither read nor reported. A tensor under bert/ of another shape is an Error; a head of another
-  // shape keeps its first values. initialise() must have been called.
+  // shape keeps its first values. initialise() must have been called. Here and in load_all() a value
+  // that is not finite is an Error that names file and tensor.
   LoadReport load_parameters(const CheckpointReader& checkpoint);
 
   // Resume: every parameter and slot. Throws Error listing all that are missing, of another shape,
@@ -39,6 +41,9 @@ class State {
 
   // Every parameter and slot by name; the caller adds its own tensors and commits.
   void save(CheckpointWriter& writer) const;
+
+  // The first parameter or slot that holds NaN or an infinity; nullopt: there is none.
+  std::optional<std::string> first_not_finite() const;
 
   // Copies for a writer in the background: the arrays here die at the next step.
   Named<Array> snapshot(bool with_slots = true) const;

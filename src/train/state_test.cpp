@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
+#include "base/error_message.h"
 #include "optim/adamw.h"
 
 namespace bertrain {
@@ -134,6 +137,25 @@ TEST_F(StateTest, AnEncoderOfAnotherShapeIsAnError) {
     EXPECT_THAT(e.what(), HasSubstr("bert/pooler/dense/kernel is f32 [4, 4], but the model's "
                                     "configuration makes it f32 [3, 3]"));
   }
+}
+
+TEST_F(StateTest, ValuesThatAreNotFiniteAreNamedAndRefused) {
+  State state(backend, two_parameters(), optimizer.get());
+  state.initialise(5);
+  EXPECT_FALSE(state.first_not_finite());
+  std::vector<float> values(6, 0.5F);
+  values[4] = NAN;
+  state.set("output_weights/adam_m", make_array<float>({2, 3}, values));
+  EXPECT_EQ(state.first_not_finite(), "output_weights/adam_m");
+  values[4] = -INFINITY;
+  state.set("output_weights", make_array<float>({2, 3}, values));
+  EXPECT_EQ(state.first_not_finite(), "output_weights");
+  state.save(file);
+  State other(backend, two_parameters(), optimizer.get());
+  other.initialise(5);
+  std::string expected = "memory.ckpt: output_weights holds NaN or an infinity";
+  EXPECT_THAT(message_of([&] { other.load_parameters(file); }), HasSubstr(expected));
+  EXPECT_THAT(message_of([&] { other.load_all(file); }), HasSubstr(expected));
 }
 
 TEST_F(StateTest, FirstValuesDependOnSeedAndNameAlone) {
