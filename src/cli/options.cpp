@@ -66,6 +66,8 @@ std::string near_option(const std::vector<Slot>& slots, std::string_view name) {
   std::vector<std::string> names = {"config", "help"};
   for (const Slot& s : slots) names.push_back(s.name);
   std::string near = nearest(name, names);
+  // What other commands call a file that this one reads.
+  if (near.empty() && name.ends_with("_file") && find(slots, "input_file")) near = "input_file";
   return near.empty() ? "--help lists them" : "did you mean --" + near + "?";
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "formats/row_parser.h"
 
 namespace bertrain {
@@ -29,7 +30,7 @@ class JsonlParser : public RowParser {
     for (const std::string& name : names_) {
       auto found = object.find(name);
       if (found == object.end()) {
-        throw error("{}: key '{}' is missing; the file's first object has it", place, name);
+        throw error("{}: key {} is missing; the file's first object has it", place, quote(name));
       }
       fields.push_back(text_of(*found));
     }

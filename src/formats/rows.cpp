@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "formats/row_parser.h"
 
 namespace bertrain {
@@ -162,8 +163,8 @@ size_t find_column(const RowReader& rows, std::string_view name_or_number) {
   auto found = std::find(header.begin(), header.end(), name_or_number);
   if (found != header.end()) {
     if (std::find(found + 1, header.end(), name_or_number) != header.end()) {
-      throw error("{}: two columns are named '{}'; give the number of one", rows.uri(),
-                  name_or_number);
+      throw error("{}: two columns are named {}; give the number of one", rows.uri(),
+                  quote(name_or_number));
     }
     return static_cast<size_t>(found - header.begin());
   }
@@ -173,10 +174,8 @@ size_t find_column(const RowReader& rows, std::string_view name_or_number) {
   if (failure == std::errc() && stop == end && number >= 1 && number <= header.size()) {
     return number - 1;
   }
-  std::string names;
-  for (const std::string& name : header) names += (names.empty() ? "'" : ", '") + name + "'";
-  throw error("{}: no column '{}'; there are {}", rows.uri(), name_or_number,
-              names.empty() ? "none" : names);
+  throw error("{}: no column {}; there are {}", rows.uri(), quote(name_or_number),
+              header.empty() ? "none" : quote_list(header));
 }
 
 }  // namespace bertrain

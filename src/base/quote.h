@@ -1,0 +1,17 @@
+// Text of a user's file inside a message: short, on one line, and without control characters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bertrain {
+
+// 'text' in quotes; after about 100 bytes "…", never inside a UTF-8 character; control characters as
+// \n, \t, \x1b.
+std::string quote(std::string_view text);
+
+// 'a', 'b', 'c'; of more than 20 the number of the others: "'a', …, and 980 more".
+std::string quote_list(const std::vector<std::string>& texts);
+
+}  // namespace bertrain
