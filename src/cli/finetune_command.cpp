@@ -100,6 +100,8 @@ void run_finetune(Args args, std::ostream& out) {
     }
     job.test_file = o.classification.test_file;
     job.inputs.push_back(job.test_file);
+    std::vector<std::string> labels = o.model.labels();
+    job.new_head = !labels.empty() && Json(labels) != job.task->describe()["labels"];
     set_steps(job, o);
     job.best_metric = "eval_accuracy";
     run_training(run, job, o.training, out);

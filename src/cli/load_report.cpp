@@ -25,8 +25,8 @@ bool may_be_new(const std::string& name) {
 
 }  // namespace
 
-void load_weights(State& state, const std::string& uri, bool complete) {
-  LoadReport report = state.load_parameters(*open_weights(uri));
+void load_weights(State& state, const std::string& uri, bool complete, bool new_head) {
+  LoadReport report = state.load_parameters(*open_weights(uri), new_head);
   std::vector<std::string> lost;
   for (const std::string& name : report.missing) {
     if (complete || !may_be_new(name)) lost.push_back(name);
@@ -48,6 +48,10 @@ void load_weights(State& state, const std::string& uri, bool complete) {
   if (!report.resized.empty()) {
     log_line("{} have another shape in it and start anew: {}", report.resized.size(),
              some_of(report.resized));
+  }
+  if (!report.relabelled.empty()) {
+    log_line("{} are for other labels in it and start anew: {}", report.relabelled.size(),
+             some_of(report.relabelled));
   }
   if (!report.unused.empty()) {
     log_line("{} of its tensors are not used: {}", report.unused.size(), some_of(report.unused));

@@ -141,6 +141,13 @@ void ModelOptions::read_init_checkpoint() {
   if (exists(vocabulary)) text.vocab_file = vocabulary;
 }
 
+std::vector<std::string> ModelOptions::labels() const {
+  Json task = folder_ ? task_of(*folder_, folder_path_) : Json();
+  if (task.is_null()) return {};
+  std::optional<JsonValue> labels = JsonValue(task, task_file(folder_path_), "task").find("labels");
+  return labels ? labels->texts() : std::vector<std::string>();
+}
+
 std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
   if (folder_ && text.vocab_file.empty()) {
     ModelFolder folder = *folder_;

@@ -209,10 +209,12 @@ double TrainingRun::epoch_steps() const {
 }
 
 BestRule TrainingRun::best_rule() const {
-  if (!has_split(task_, "dev")) return {};
+  bool scored = has_split(task_, "dev");
+  if (!scored && options_.best_metric.empty()) return {};
   std::string metric = options_.best_metric.empty() ? job_.best_metric : options_.best_metric;
   Json scores = task_.scorer()->result();  // of no rows: only the names matter
   if (scores.contains(metric) && scores[metric].is_number()) {
+    if (!scored) return {};  // nothing is evaluated, but a wrong name is said
     return {metric, higher_is_better(metric)};
   }
   std::string names;
@@ -232,7 +234,7 @@ void TrainingRun::prepare_state() {
   }
   if (run_.continues())
     log_line("{}: that run has no checkpoint yet: it begins again", run_.path());
-  if (!job_.weights.empty()) load_weights(*state_, job_.weights, false);
+  if (!job_.weights.empty()) load_weights(*state_, job_.weights, false, job_.new_head);
   // Two states, since the old one goes when the new one is whole, and the model's parameters.
   uint64_t bytes = checkpoints_->state_bytes() * 7 / 3;
   bytes -= std::min(bytes, run_.replaced_bytes());
@@ -339,8 +341,9 @@ void TrainingRun::leave(std::ostream& out) const {
                     step, job_.steps),
         ExitCode::retry);
   }
-  out << fmt::format("stopped after step {} of {} (--stop_after={})\n", step, job_.steps,
-                     options_.stop_after);
+  out << fmt::format(
+      "stopped after step {} of {} (--stop_after={}); without it the same command goes on\n", step,
+      job_.steps, options_.stop_after);
 }
 
 }  // namespace

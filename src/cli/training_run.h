@@ -22,7 +22,8 @@ struct TrainingJob {
   std::shared_ptr<const Task> task;
   BertConfig config;
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::string weights;  // to start from; "": a new model
+  std::string weights;    // to start from; "": a new model
+  bool new_head = false;  // the head of those weights is for other labels
 
   std::string test_file;  // rows to predict with the best model, if the task has them
 

@@ -32,6 +32,12 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
     if (!label_optional) throw;
   }
   check(text_.has_value(), "a table of texts has a text column");
+  if (label_ && (label_ == text_ || label_ == text_b_)) {
+    throw error(
+        "{}: column {} ('{}') is both a text and the label: --text_column and --label_column "
+        "must differ",
+        uri, *label_ + 1, rows_->header()[*label_]);
+  }
 }
 
 bool TextRowReader::next(TextRow& row) {

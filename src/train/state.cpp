@@ -64,7 +64,7 @@ void State::initialise(uint64_t seed) {
   for (const auto& [name, type] : slot_types_) set(name, zeros(type));
 }
 
-LoadReport State::load_parameters(const CheckpointReader& checkpoint) {
+LoadReport State::load_parameters(const CheckpointReader& checkpoint, bool new_head) {
   LoadReport report;
   const Named<ArrayType>& tensors = checkpoint.tensors();
   for (const Parameter& p : parameters_) {
@@ -72,6 +72,8 @@ LoadReport State::load_parameters(const CheckpointReader& checkpoint) {
     auto found = tensors.find(p.name);
     if (found == tensors.end()) {
       report.missing.push_back(p.name);
+    } else if (new_head && !p.name.starts_with("bert/")) {
+      report.relabelled.push_back(p.name);
     } else if (found->second == wanted) {
       set(p.name, read_finite(checkpoint, p.name));
       report.loaded.push_back(p.name);

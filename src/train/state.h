@@ -18,7 +18,8 @@ struct LoadReport {
   std::vector<std::string> loaded;   // parameters that took their value from the file
   std::vector<std::string> missing;  // parameters that the file lacks: they keep their first values
   std::vector<std::string> resized;  // heads whose shape in the file differs: first values, too
-  std::vector<std::string> unused;   // tensors of the file that the model has no place for
+  std::vector<std::string> relabelled;  // heads for other labels: first values, too
+  std::vector<std::string> unused;      // tensors of the file that the model has no place for
 };
 
 class State {
@@ -31,9 +32,10 @@ class State {
 
   // Parameters from a checkpoint of any kind whose names are ours; slots and counters in it are
   // neither read nor reported. A tensor under bert/ of another shape is an Error; a head of another
-  // shape keeps its first values. initialise() must have been called. Here and in load_all() a value
+  // shape keeps its first values. With `new_head` every head
+  // keeps them. initialise() must have been called. Here and in load_all() a value
   // that is not finite is an Error that names file and tensor.
-  LoadReport load_parameters(const CheckpointReader& checkpoint);
+  LoadReport load_parameters(const CheckpointReader& checkpoint, bool new_head = false);
 
   // Resume: every parameter and slot. Throws Error listing all that are missing, of another shape,
   // or in the file but unknown; `besides` names what the caller reads itself ("global_step").
