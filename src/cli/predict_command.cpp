@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/row_printer.h"
 #include "cli/trained_model.h"
+#include "storage/read_once.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -25,7 +26,7 @@ struct PredictOptions {
       v("output_file", output_file, "where rows go; - is standard output");
       v("output_format", output_format, "jsonl or tsv");
       v("predict_batch_size", predict_batch_size,
-        "rows at a time; 0: 32, or 1 where they come from standard input");
+        "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
     };
   }
 };
@@ -57,7 +58,7 @@ void run_predict(Args args, std::ostream& out) {
   parse_only_options(args, o.each());
   make_row_printer(o.output_format, {});  // a wrong name is said before anything is loaded
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
-  bool follow = o.inference.input_file == "-";
+  bool follow = is_read_once(o.inference.input_file);
   int64_t batch = o.predict_batch_size != 0 ? o.predict_batch_size : follow ? 1 : 32;
   TrainedModel model(o.inference, "test", batch);
   std::vector<std::string> inputs = {o.inference.input_file};

@@ -8,6 +8,7 @@
 #include "cli/load_report.h"
 #include "cli/model_source.h"
 #include "cli/training_options.h"
+#include "storage/read_once.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -37,8 +38,8 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("text_b_column", text_b_column, "column of the second text (default: as in training)");
   v("label_column", label_column, "column of the known label (default: as in training)");
   v("id_column", id_column, "column that names a row (default: as in training)");
-  v("header", header, "the first line names the columns");
-  v("format", format, "tsv, csv or jsonl (default: by the name's ending, else tsv)");
+  v("header", header, "the first line names the columns; if not given, as in training");
+  v("format", format, "tsv, csv or jsonl (default: by the name's ending, else as in training)");
   v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
   v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
   v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
@@ -83,8 +84,8 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
                                                compute_type(usable_dtype(o.device, o.dtype)));
   evaluate_.split = std::move(split);
   evaluate_.batch_size = batch_size;
-  // Standard input is read once, row by row: nothing of it can be sampled before.
-  bool sampled = o.input_file != "-";
+  // A pipe is read once, row by row: nothing of it can be sampled before. Rows to score are in memory.
+  bool sampled = evaluate_.split != "test" || !is_read_once(o.input_file);
   if (sampled) {
     std::string flag = evaluate_.split == "dev" ? "eval_batch_size" : "predict_batch_size";
     require_batch_memory(*task_, evaluate_.split, choice_, {.flag = flag, .one_pass = true});

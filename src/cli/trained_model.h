@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/backend.h"
@@ -17,7 +18,8 @@ struct InferenceOptions {
   std::string model_dir, input_file;
   std::string text_column, text_b_column, label_column, id_column, format;
   std::string bad_rows = "fail", invalid_utf8 = "error";
-  bool header = true, skip_corrupt = false;
+  std::optional<bool> header;
+  bool skip_corrupt = false;
   std::string device = "cpu", dtype = "fp32", memory;
   int64_t threads = 0;
 

@@ -24,13 +24,14 @@ std::unique_ptr<RowParser> make_parser(RowFormat format, const RowOptions& optio
   throw std::logic_error("a row format");
 }
 
-RowFormat format_of_name(std::string_view uri) {
+RowFormat format_of_name(std::string_view uri, RowFormat otherwise) {
   std::string name(uri.ends_with(".gz") ? uri.substr(0, uri.size() - 3) : uri);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (name.ends_with(".csv")) return RowFormat::csv;
   if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) return RowFormat::jsonl;
-  return RowFormat::tsv;
+  if (name.ends_with(".tsv")) return RowFormat::tsv;
+  return otherwise;
 }
 
 class Rows : public RowReader {
@@ -38,7 +39,7 @@ class Rows : public RowReader {
   Rows(std::string_view uri, RowOptions options)
       : lines_(uri),
         options_(std::move(options)),
-        format_(options_.format.value_or(format_of_name(uri))),
+        format_(options_.format.value_or(format_of_name(uri, options_.unnamed))),
         parser_(make_parser(format_, options_, counts_)) {
     read_header();
   }
@@ -143,6 +144,10 @@ std::string RowReader::place() const { return fmt::format("{}:{}", uri(), line_n
 
 std::unique_ptr<RowReader> read_rows(std::string_view uri, RowOptions options) {
   return std::make_unique<Rows>(uri, std::move(options));
+}
+
+bool is_row_format(std::string_view name) {
+  return name == "tsv" || name == "csv" || name == "jsonl";
 }
 
 RowFormat parse_row_format(std::string_view name) {

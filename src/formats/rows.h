@@ -19,7 +19,8 @@ enum class RowFormat { tsv, csv, jsonl };
 
 struct RowOptions {
   std::optional<RowFormat>
-      format;  // absent: by the name's ending (.csv .jsonl .ndjson, each also .gz), else tsv
+      format;  // absent: by the name's ending (.csv .jsonl .ndjson, each also .gz), else `unnamed`
+  RowFormat unnamed = RowFormat::tsv;
   bool header = true;     // the first row names the columns (jsonl has names anyway)
   bool skip_bad = false;  // --bad_rows=skip: a row that cannot be read is counted and passed over
   bool blank_is_row =
@@ -58,6 +59,7 @@ class RowReader {
 // expected and the file is empty.
 std::unique_ptr<RowReader> read_rows(std::string_view uri, RowOptions options = {});
 
+bool is_row_format(std::string_view name);
 RowFormat parse_row_format(std::string_view name);  // "tsv", "csv", "jsonl"; usage error otherwise
 bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → false; usage error otherwise
 

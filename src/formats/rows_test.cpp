@@ -192,6 +192,20 @@ TEST(jsonl, BadRows) {
               HasSubstr("nested more than 64 deep"));
   EXPECT_THAT(read_jsonl("{\"a\": \"\xe9\"}\n").failure, HasSubstr("not a JSON object"));
   EXPECT_THAT(read_jsonl("{}\n").failure, HasSubstr("no keys"));
+  auto wide = [](int keys) {
+    std::string line = "{\"a\": {\"k0\": 0";
+    for (int i = 1; i < keys; ++i) line += ", \"k" + std::to_string(i) + "\": 0";
+    return line + "}, \"b\": {\"c\": 1}}\n";
+  };
+  EXPECT_EQ(read_jsonl(wide(1000)).failure, "");
+  EXPECT_EQ(read_jsonl(wide(1001)).failure, "mem://t.jsonl:1: an object of more than 1000 keys");
+}
+
+TEST(rows, AFormatForNamesThatDoNotTell) {
+  RowOptions o = without_header();
+  o.unnamed = RowFormat::csv;
+  EXPECT_EQ(read("a,b\n", o, "mem://t").rows, (Table{{"a", "b"}}));
+  EXPECT_EQ(read("a,b\n", o, "mem://t.tsv.gz").rows, (Table{{"a,b"}}));
 }
 
 TEST(rows, FormatByNameAndByFlag) {

@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "storage/bounded_text.h"
 #include "storage/local.h"
 #include "storage/memory.h"
+#include "storage/read_once.h"
 
 namespace bertrain {
 namespace {
@@ -87,7 +89,9 @@ std::vector<std::string> expand_globs(std::string_view list) {
   return names;
 }
 
-std::string read_text(std::string_view uri) {
+std::string read_text(std::string_view uri) { return read_text_up_to(uri, UINT64_MAX); }
+
+std::string read_text_up_to(std::string_view uri, uint64_t most) {
   std::unique_ptr<ByteReader> bytes = read_bytes(uri);
   std::string text;
   for (size_t block = size_t{64} << 10;; block = std::min(block * 2, size_t{64} << 20)) {
@@ -95,6 +99,8 @@ std::string read_text(std::string_view uri) {
     text.resize(start + block);
     size_t n = bytes->read(std::as_writable_bytes(std::span(text)).subspan(start));
     text.resize(start + n);
+    if (text.size() > most)
+      throw error("{}: has more than {} bytes, which no such file has", uri, most);
     if (n < block) return text;
     if (text.size() > kMaxText) {
       throw error(
@@ -110,6 +116,15 @@ void write_text(std::string_view uri, std::string_view text) {
   std::unique_ptr<Writer> writer = storage_for(uri).create(uri, Exists::replace);
   writer->append(std::as_bytes(std::span(text)));
   writer->commit();
+}
+
+bool is_read_once(std::string_view uri) {
+  if (uri == "-") return true;
+  if (!scheme_of(uri).empty()) return false;
+  std::error_code none;
+  std::filesystem::file_status status = std::filesystem::status(uri, none);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+         !std::filesystem::is_directory(status);
 }
 
 bool same_object(std::string_view a, std::string_view b) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/error_message.h"
 #include "storage/local_writer.h"
+#include "storage/read_once.h"
 
 namespace bertrain {
 namespace {
@@ -207,6 +208,18 @@ TEST_F(LocalFiles, DevicesAreWrittenInPlace) {
   EXPECT_THAT(message_of([] { write_text("/dev/full", "x"); }),
               testing::AllOf(HasSubstr("/dev/full"), HasSubstr("No space left on device"),
                              HasSubstr("at least 1 bytes are needed")));
+}
+
+TEST_F(LocalFiles, WhatIsReadOnlyOnce) {
+  write_text(folder_ + "/file", "x");
+  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0600), 0);
+  for (const std::string& name : {std::string("-"), folder_ + "/pipe", std::string("/dev/null")}) {
+    EXPECT_TRUE(is_read_once(name)) << name;
+  }
+  for (const std::string& name : {folder_ + "/file", folder_, folder_ + "/absent"}) {
+    EXPECT_FALSE(is_read_once(name)) << name;
+  }
+  EXPECT_FALSE(is_read_once("mem://x"));
 }
 
 TEST_F(LocalFiles, WhereNothingCanBeWritten) {

@@ -13,6 +13,7 @@
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
+#include "storage/read_once.h"
 #include "storage/storage.h"
 #include "task/classification_rows.h"
 #include "task/encoder_inputs.h"
@@ -33,7 +34,8 @@ bool held_out(const TextRow& row, double fraction) {
 RowOptions row_options(const ClassificationOptions& o, bool blank_is_row) {
   RowOptions rows;
   if (!o.format.empty()) rows.format = parse_row_format(o.format);
-  rows.header = o.header;
+  if (!o.trained_format.empty()) rows.unnamed = parse_row_format(o.trained_format);
+  rows.header = o.header.value_or(true);
   rows.skip_bad = parse_bad_rows(o.bad_rows);
   rows.blank_is_row = blank_is_row;
   InvalidUtf8 how = parse_invalid_utf8(o.invalid_utf8);
@@ -97,13 +99,14 @@ class Classification final : public Task {
     if (split == "train" && train_) return stream(train_);
     if (split == "dev" && dev_) return stream(dev_);
     if (split == "test" && !options_.test_file.empty()) {
-      if (options_.test_file == "-") {
-        check(!input_taken_, "standard input is read once: its lengths cannot be sampled before");
+      bool once = is_read_once(options_.test_file);
+      if (once) {
+        check(!input_taken_, "a pipe is read once: its lengths cannot be sampled before");
         input_taken_ = true;
       }
       auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
                                                     row_options(options_, true), true);
-      return stream_texts(std::move(reader), encoder_, labels_, options_.test_file == "-");
+      return stream_texts(std::move(reader), encoder_, labels_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
   }
@@ -136,6 +139,8 @@ class Classification final : public Task {
             {"text_b_column", options_.text_b_column},
             {"label_column", options_.label_column},
             {"id_column", options_.id_column},
+            {"header", options_.header.value_or(true)},
+            {"format", options_.format},
             {"max_seq_length", options_.max_seq_length},
             {"classifier_dropout", options_.classifier_dropout}};
   }
@@ -153,7 +158,7 @@ class Classification final : public Task {
   std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<const Labels> labels_;
   std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
-  mutable bool input_taken_ = false;       // a stream of standard input was given out
+  mutable bool input_taken_ = false;       // a stream of a file that is read once was given out
 };
 
 // What the options leave open is as it was when the model was trained.
@@ -168,6 +173,14 @@ void Classification::take(const JsonValue& description) {
   fill(options_.text_b_column, "text_b_column");
   fill(options_.label_column, "label_column");
   fill(options_.id_column, "id_column");
+  if (std::optional<JsonValue> found = description.find("header"); found && !options_.header) {
+    options_.header = found->truth();
+  }
+  if (std::optional<JsonValue> found = description.find("format");
+      found && !found->text().empty()) {
+    if (!is_row_format(found->text())) found->fail("tsv, csv or jsonl");
+    options_.trained_format = found->text();
+  }
   if (options_.max_seq_length > 0) return;
   if (std::optional<JsonValue> found = description.find("max_seq_length")) {
     options_.max_seq_length = found->integer(1, config_.max_position_embeddings);
@@ -189,7 +202,7 @@ void Classification::load() {
   }
   if (train_) train_->number_labels(*labels_);
   if (dev_) dev_->number_labels(*labels_);
-  if (!options_.test_file.empty() && options_.test_file != "-") {
+  if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
     // Only to see now that the file is there and has the columns.
     TextRowReader reader(options_.test_file, columns_, row_options(options_, true), true);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "model/config.h"
@@ -13,8 +14,9 @@ namespace bertrain {
 struct ClassificationOptions {
   std::string train_file, dev_file, test_file;  // test_file: rows to predict, "-" standard input
   std::string text_column, text_b_column, label_column, id_column;
-  std::string format;  // "tsv", "csv", "jsonl"; empty: by the name's ending
-  bool header = true;
+  std::string format;          // "tsv", "csv", "jsonl"; empty: by the name's ending
+  std::string trained_format;  // for names whose ending says nothing; empty: tsv
+  std::optional<bool> header;  // absent: as the description says, else there is one
   std::string bad_rows = "fail", invalid_utf8 = "error";
   double dev_fraction = 0.05;
   int64_t max_seq_length = 0;
@@ -30,7 +32,7 @@ struct ClassificationOptions {
     v("text_b_column", text_b_column, "column of the second text of a pair");
     v("label_column", label_column, "column of the label (default: label)");
     v("id_column", id_column, "column that names a row in the results");
-    v("header", header, "the first line names the columns");
+    v("header", header, "the first line names the columns; if not given, it does");
     v("format", format, "tsv, csv or jsonl (default: by the name's ending, else tsv)");
     v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
     v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
@@ -45,7 +47,7 @@ struct ClassificationOptions {
 // train_file, sorted. A label in dev that is not among them is an Error with file and line; test
 // files need no labels, and may be standard input, whose examples can be asked for only once. With
 // a `description` (of a model folder) the columns and the length that the options do not give are
-// taken from it; what is wrong in it is told with `described_in`, the file
+// taken from it, and so are whether there is a header, and the format where a name does not tell; what is wrong in it is told with `described_in`, the file
 // that it is from. Files are read here, so that what is wrong in them is known before anything runs.
 //
 // Schema: label i32 [E]. Predictions: probabilities f32 [E, C], loss f32 [E]. Term:

@@ -9,6 +9,7 @@
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
+#include "storage/read_once.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
 #include "task/pretraining_rows.h"
@@ -152,6 +153,11 @@ class Pretraining final : public Task {
 };
 
 void Pretraining::check_first_record(const std::string& file) {
+  if (is_read_once(file)) {
+    throw error(
+        "{}: is a pipe or a device; records are read several times, so write them to a file first",
+        file == "-" ? "standard input" : file);
+  }
   FirstRecord first = first_record_of(file, options_.skip_corrupt);
   auto agree = [&](int64_t& option, std::string_view name, std::string_view feature, size_t found) {
     auto data = static_cast<int64_t>(found);
@@ -166,6 +172,11 @@ void Pretraining::check_first_record(const std::string& file) {
           integers(first.example, "input_ids").size());
     agree(options_.max_predictions_per_seq, "max_predictions_per_seq", "masked_lm_positions",
           integers(first.example, "masked_lm_positions").size());
+    if (options_.max_predictions_per_seq == 0) {
+      throw error(
+          "masked_lm_positions is empty: there is nothing to predict; records of prepare have "
+          "max_predictions_per_seq values in each of their masked_lm lists");
+    }
     convert(first.example, options_, config_);
   } catch (const Error& e) {
     if (e.code() == ExitCode::usage) throw;

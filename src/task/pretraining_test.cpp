@@ -108,6 +108,12 @@ TEST(Pretraining, RecordsAreChecked) {
   refuses([](Example& e) { e["input_mask"] = Integers(8, 0); }, "empty");
   refuses([](Example& e) { e.erase("masked_lm_weights"); }, "masked_lm_weights");
   refuses([](Example& e) { e["masked_lm_ids"] = Integers{1}; }, "masked_lm_ids has 1 values");
+  refuses(
+      [](Example& e) {
+        e["masked_lm_positions"] = e["masked_lm_ids"] = Integers{};
+        e["masked_lm_weights"] = std::vector<float>{};
+      },
+      "masked_lm_positions is empty: there is nothing to predict");
   for (float weight : {NAN, INFINITY, -1.0F, 1e30F}) {
     refuses([&](Example& e) { std::get<std::vector<float>>(e["masked_lm_weights"])[3] = weight; },
             "masked_lm_weights holds");
