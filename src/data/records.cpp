@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 
 #include "base/error.h"
+#include "base/first_failure.h"
 #include "base/log.h"
 #include "formats/tfrecord.h"
 #include "storage/gzip.h"
@@ -71,25 +71,25 @@ void RecordFiles::write(const Instances& instances, const RecordShape& shape) {
   std::vector<std::string> frames(std::min(batch_of(shape), instances.size()));
   for (size_t start = 0; start < instances.size(); start += frames.size()) {
     size_t count = std::min(frames.size(), instances.size() - start);
+    FirstFailure failure;
 #pragma omp parallel for schedule(static, 64)
     for (size_t i = 0; i < count; ++i) {
-      frames[i] = frame_record(serialize_example(make_record(instances, start + i, shape)));
+      failure.run([&] {
+        frames[i] = frame_record(serialize_example(make_record(instances, start + i, shape)));
+      });
     }
-    std::exception_ptr failure;
+    failure.rethrow();
     // Packing takes the time where there is any, so files are written side by side.
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t file = 0; file < writers_.size(); ++file) {
-      try {
+      failure.run([&] {
         size_t first = (file + writers_.size() - start % writers_.size()) % writers_.size();
         for (size_t i = first; i < count; i += writers_.size()) {
           writers_[file]->append(std::as_bytes(std::span(frames[i])));
         }
-      } catch (...) {
-#pragma omp critical
-        failure = std::current_exception();
-      }
+      });
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
     auto now = std::chrono::steady_clock::now();
     if (now - shown < std::chrono::seconds(10)) continue;
     shown = now;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/first_failure.h"
 #include "text/raw_words.h"
 #include "text/tokenizer_tables.h"
 #include "text/unicode.h"
@@ -29,13 +30,17 @@ WordCounter::WordCounter(bool lower, bool strip, int threads)
 void WordCounter::add(std::span<const std::string> lines) {
   auto threads = static_cast<int>(parts_.size());
   auto count = static_cast<ptrdiff_t>(lines.size());
+  FirstFailure failure;
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int t = 0; t < threads; ++t) {
     ptrdiff_t first = count * t / threads, last = count * (t + 1) / threads;
-    for (ptrdiff_t i = first; i < last; ++i) {
-      add_line(lines[static_cast<size_t>(i)], parts_[static_cast<size_t>(t)]);
-    }
+    failure.run([&] {
+      for (ptrdiff_t i = first; i < last; ++i) {
+        add_line(lines[static_cast<size_t>(i)], parts_[static_cast<size_t>(t)]);
+      }
+    });
   }
+  failure.rethrow();
 }
 
 void WordCounter::add_line(std::string_view line, Part& part) const {

@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels/elementwise.h"
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/lowering.h"
+#include "base/first_failure.h"
 #include "tensor/ops/op_table.h"
 
 namespace bertrain {
@@ -33,8 +34,10 @@ struct Batch {
       for (int64_t i = 0; i < count; ++i) one(i, gemm);
       return;
     }
+    FirstFailure failure;  // of scratch
 #pragma omp parallel for schedule(dynamic)
-    for (int64_t i = 0; i < count; ++i) one(i, gemm_here);
+    for (int64_t i = 0; i < count; ++i) failure.run([&] { one(i, gemm_here); });
+    failure.rethrow();
   }
 };
 

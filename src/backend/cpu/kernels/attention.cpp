@@ -16,6 +16,7 @@
 #include "backend/cpu/kernels/elementwise.h"
 #include "backend/cpu/kernels/gemm_kernel.h"
 #include "backend/cpu/kernels/huge_buffer.h"
+#include "base/first_failure.h"
 
 namespace bertrain {
 namespace {
@@ -272,8 +273,9 @@ void each_head(const Attention& a, const F& f) {
   };
   double total = 0;
   for (const Range& range : ranges) total += cost_of(range) * static_cast<double>(a.heads);
+  FirstFailure failure;  // of scratch
 #pragma omp parallel
-  {
+  failure.run([&] {
     const int threads = omp_get_num_threads(), mine = omp_get_thread_num();
     double done = 0;  // cost of the tasks before this one
     for (const Range& range : ranges) {
@@ -285,7 +287,8 @@ void each_head(const Attention& a, const F& f) {
         f(head);
       }
     }
-  }
+  });
+  failure.rethrow();
 }
 
 void clear_empty(const Attention& a, void* x) {

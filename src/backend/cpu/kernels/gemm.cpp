@@ -19,6 +19,7 @@
 #include "backend/cpu/kernels/huge_buffer.h"
 #include "backend/cpu/kernels/parallel.h"
 #include "base/error.h"
+#include "base/first_failure.h"
 
 namespace bertrain {
 namespace {
@@ -113,9 +114,11 @@ struct Plan {
     }
   }
 
-  // Run by every thread of a team.
-  void run() const {
-    float* packed_a = scratch_of<float>(Scratch::gemm_a, packed_a_size);
+  // Run by every thread of a team. A thread without memory still meets the others at the barrier
+  // after B is packed, which needs none; there all of them stop.
+  void run(FirstFailure& failure) const {
+    float* packed_a = nullptr;
+    failure.run([&] { packed_a = scratch_of<float>(Scratch::gemm_a, packed_a_size); });
     for (int64_t k = 0; k < part_depth; k += depth) {
       for (int64_t j0 = 0; j0 < g.n; j0 += nc) {
         const int64_t columns = std::min(nc, g.n - j0);
@@ -124,6 +127,7 @@ struct Plan {
         for (int64_t i = 0; i < parts * pieces; ++i) {
           pack_b(part(i / pieces, k), j0, columns, i % pieces);
         }
+        if (failure.any()) return;
         const Cut cut{columns, kernel.columns, column_pieces};
         const int64_t units = rows.pieces * column_pieces;
 #pragma omp for schedule(static)
@@ -298,8 +302,10 @@ void run(const Gemm& g, bool parallel) {
     return;
   }
   const Plan plan(g, *kernel, parallel ? omp_get_max_threads() : 1);
+  FirstFailure failure;
 #pragma omp parallel if (parallel)
-  plan.run();
+  plan.run(failure);
+  failure.rethrow();
 }
 
 }  // namespace
