@@ -11,6 +11,8 @@ namespace {
 // Beyond what any program here or of the formats' authors writes; what recurses over values (dump,
 // compare) stays far from the end of the stack.
 constexpr int kMostNesting = 100;
+// Keys of one object: each is searched among those before it, so that time grows with their square.
+constexpr size_t kMostKeys = 50'000;
 
 // "12:7" of the byte at which the parser stopped, both from 1.
 std::string line_and_column(std::string_view text, size_t byte) {
@@ -37,12 +39,18 @@ Json parse_json(std::string_view text, std::string_view place) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw error("{}: this is not JSON: it is empty", place);
   }
-  auto shallow = [&](int depth, Json::parse_event_t, Json&) {
+  std::vector<size_t> keys(kMostNesting + 2);  // of the objects that are open, by depth
+  auto bounded = [&](int depth, Json::parse_event_t event, Json&) {
     if (depth > kMostNesting) throw error("{}: nested deeper than {} levels", place, kMostNesting);
+    auto at = static_cast<size_t>(depth);
+    if (event == Json::parse_event_t::object_start) keys[at + 1] = 0;
+    if (event == Json::parse_event_t::key && ++keys[at] > kMostKeys) {
+      throw error("{}: an object of more than {} keys", place, kMostKeys);
+    }
     return true;
   };
   try {
-    return Json::parse(text, shallow);
+    return Json::parse(text, bounded);
   } catch (const Json::parse_error& e) {
     throw error("{}:{}: this is not JSON: {}", place, line_and_column(text, e.byte),
                 reason_of(e.what()));

@@ -57,5 +57,16 @@ TEST(JsonValue, EveryOtherKindIsAnErrorWithFileAndKey) {
   EXPECT_THAT(message_of([&] { value.integer(0, 1); }), HasSubstr("f.json: the content is {"));
 }
 
+TEST(CheckedJson, ObjectsOfVeryManyKeysAreRefused) {
+  auto object = [](int count) {
+    std::string text = "{\"x\": {\"k0\": 0";
+    for (int i = 1; i < count; ++i) text += fmt::format(", \"k{}\": {}", i, i);
+    return text + "}, \"y\": {\"a\": 1}}";
+  };
+  EXPECT_EQ(parse_json(object(3000), "f")["x"].size(), 3000u);
+  EXPECT_EQ(message_of([&] { parse_json(object(60'000), "f"); }),
+            "f: an object of more than 50000 keys");
+}
+
 }  // namespace
 }  // namespace bertrain
