@@ -9,6 +9,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "checkpoint/tokenizer_files.h"
+#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -16,14 +17,14 @@ namespace {
 
 constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
                            kTokenizerConfig = "tokenizer_config.json", kOurs = "bertrain.json",
+                           kSpecialTokens = "special_tokens_map.json",
                            kWeights = "model.safetensors";
 constexpr uint64_t kMaxJson = 1 << 20;  // real ones have some kilobytes
 
 bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
 
 Json read_json(const std::string& uri) {
-  if (storage_for(uri).size(uri).value_or(0) > kMaxJson) throw error("{}: too large", uri);
-  Json json = parse_json(read_text(uri), uri);
+  Json json = parse_json(read_text_up_to(uri, kMaxJson), uri);
   JsonValue(json, uri).require_object();
   return json;
 }
@@ -70,6 +71,28 @@ std::vector<std::string> labels_of(const Json& names, const std::string& uri) {
   return all;
 }
 
+// Settings of transformers' tokenizer that would give other tokens than ours: better said than
+// trained on. Tokens are texts, or objects with the text as "content".
+void refuse_other_tokenizers(const JsonValue& config) {
+  for (const char* key : {"tokenize_chinese_chars", "do_basic_tokenize"}) {
+    if (auto on = config.find(key); on && !on->truth()) {
+      on->fail("true, as this program tokenizes in no other way,");
+    }
+  }
+  if (auto never = config.find("never_split");
+      never && !never->is_null() && !never->json().empty()) {
+    never->fail("null, as this program splits all words,");
+  }
+  for (const auto& [role, token] : special_tokens()) {
+    std::optional<JsonValue> named = config.find(role);
+    if (!named || named->is_null()) continue;
+    JsonValue text = named->json().is_object() ? named->at("content") : *named;
+    if (text.text() != token) {
+      text.fail(fmt::format("\"{}\", as this program knows no other name for it,", token));
+    }
+  }
+}
+
 void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri)) return;
   Json config = read_json(uri);
@@ -81,6 +104,7 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (auto most = checked.find("max_input_chars_per_word")) {
     folder.max_chars_per_word = most->integer(1, INT32_MAX);
   }
+  refuse_other_tokenizers(checked);
   // transformers writes 1e30 for "no limit": the number of positions is one then.
   if (config.contains("model_max_length") && config["model_max_length"].is_number_unsigned() &&
       config["model_max_length"].get<uint64_t>() < (uint64_t{1} << 40)) {
@@ -140,6 +164,10 @@ ModelFolder read_model_folder(std::string_view directory) {
     folder.max_length = positions->get<int64_t>();
   }
   read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
+  if (std::string map = join_path(directory, kSpecialTokens); is_there(map)) {
+    Json tokens = read_json(map);
+    refuse_other_tokenizers(JsonValue(tokens, map));
+  }
   std::string vocabulary = join_path(directory, kVocabulary);
   if (is_there(vocabulary)) folder.vocabulary = read_vocabulary_lines(vocabulary);
   std::string ours = join_path(directory, kOurs);

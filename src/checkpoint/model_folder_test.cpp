@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/error_message.h"
+#include "storage/gzip.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -124,6 +125,42 @@ TEST(ModelFolder, DamageIsNamed) {
   write_text("mem://bad/tokenizer_config.json", R"({"do_lower_case": 3})");
   EXPECT_THAT(message_of([] { read_model_folder("mem://bad"); }),
               HasSubstr("bad/tokenizer_config.json: do_lower_case is 3; true or false expected"));
+}
+
+TEST(ModelFolder, TokenizersOfAnotherKindAreRefusedByTheirSetting) {
+  write_model_folder("mem://other", sample(), weights(), rename, transposes);
+  for (const auto& [settings, text] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"tokenize_chinese_chars": false})", "tokenize_chinese_chars is false; true"},
+           {R"({"do_basic_tokenize": false})", "do_basic_tokenize is false; true"},
+           {R"({"never_split": ["x"]})", "never_split is [\"x\"]; null"},
+           {R"({"sep_token": "</s>"})", "sep_token is \"</s>\"; \"[SEP]\""},
+           {R"({"cls_token": {"content": "<s>"}})", "cls_token.content is \"<s>\"; \"[CLS]\""}}) {
+    for (const char* file : {"tokenizer_config.json", "special_tokens_map.json"}) {
+      std::string uri = std::string("mem://other/") + file, whole = read_text(uri);
+      write_text(uri, settings);
+      EXPECT_THAT(message_of([] { read_model_folder("mem://other"); }),
+                  HasSubstr(uri + ": " + text));
+      write_text(uri, whole);
+    }
+  }
+  write_text("mem://other/tokenizer_config.json",
+             R"({"sep_token": {"content": "[SEP]"}, "mask_token": null, "never_split": null})");
+  read_model_folder("mem://other");
+}
+
+TEST(ModelFolder, PackedFilesAreBoundedByWhatTheyUnpackTo) {
+  write_model_folder("mem://packed", sample(), weights(), rename, transposes);
+  auto pack = [](const std::string& text) {
+    auto writer =
+        pack_gzip(storage_for("mem://").create("mem://packed/config.json", Exists::replace));
+    writer->append(std::as_bytes(std::span(text)));
+    writer->commit();
+  };
+  pack("{}");
+  read_model_folder("mem://packed");
+  pack("{" + std::string(2 << 20, ' ') + "}");
+  EXPECT_EQ(message_of([] { read_model_folder("mem://packed"); }),
+            "mem://packed/config.json: has more than 1048576 bytes, which no such file has");
 }
 
 TEST(ModelFolder, WhatCannotBeWrittenIsAnError) {

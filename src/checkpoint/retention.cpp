@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/crc32c.h"
+#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -83,10 +84,7 @@ uint32_t crc_of_file(const std::string& uri, uint64_t bytes) {
   return crc;
 }
 
-Json read_json(const std::string& uri) {
-  if (storage_for(uri).size(uri).value_or(0) > kMaxJson) throw error("{}: too large", uri);
-  return parse_json(read_text(uri), uri);
-}
+Json read_json(const std::string& uri) { return parse_json(read_text_up_to(uri, kMaxJson), uri); }
 
 void write_marker(int64_t step, const std::string& directory) {
   std::string start = join_path(directory, "");
@@ -149,7 +147,7 @@ void StateStore::Pending::complete() {
   write_marker(step_, directory_);
   StateStore* store = store_;
   store_ = nullptr;
-  store->clean();
+  store->clean(step_);
 }
 
 StateStore::Pending StateStore::begin(int64_t step) {
@@ -207,9 +205,18 @@ std::optional<SavedState> StateStore::best() const {
   return SavedState{step, std::move(directory)};
 }
 
-void StateStore::clean() {
+void StateStore::go_on_from(int64_t step) {
+  for (int64_t later : steps_in(directory_)) {
+    if (later > step) remove_step(step_directory(directory_, later));
+  }
+}
+
+void StateStore::clean() { clean(std::nullopt); }
+
+void StateStore::clean(std::optional<int64_t> always) {
   std::vector<SavedState> complete = states();
   std::set<int64_t> kept;
+  if (always) kept.insert(*always);
   for (size_t i = complete.size(); i-- > 0 && kept.size() < static_cast<size_t>(keep_);) {
     kept.insert(complete[i].step);
   }

@@ -49,6 +49,10 @@ class StateStore {
   // broken one is warned of, naming the file and what is wrong, and the one before it is tried.
   // nullopt: there is none. Throws Error when there are states, but every one is broken.
   std::optional<SavedState> newest() const;
+  // The run goes on from that step (0: from the start): states of later steps count no more, since
+  // they are broken or will be saved again. They are removed, so that what is saved from now on is
+  // the newest.
+  void go_on_from(int64_t step);
 
   void set_best(int64_t step);  // of a complete state, which is kept from now on
   std::optional<SavedState> best() const;
@@ -57,6 +61,8 @@ class StateStore {
   void clean();
 
  private:
+  void clean(std::optional<int64_t> always);  // a step that stays whatever the others are
+
   std::string directory_;
   int64_t keep_;
 };

@@ -124,6 +124,25 @@ TEST_P(Retention, BrokenNewestFallsBackLoudly) {
   EXPECT_THAT(message_of([&] { store.newest(); }), HasSubstr("no saved state is whole"));
 }
 
+TEST_P(Retention, WhatIsBrokenIsNotTheNewest) {
+  StateStore store(root_, 1);
+  for (int64_t step : {20, 25}) {
+    save(store, step);
+    if (step == 20) store.set_best(step);
+  }
+  write_text(at("step-25/state"), "damaged");
+  LogSink sink([](std::string_view) {});
+  EXPECT_EQ(store.newest()->step, 20);
+  // What was just completed stays, even beside a marker of a later step.
+  save(store, 22);
+  EXPECT_TRUE(storage_for(root_).size(at("step-22/state")));
+  store.go_on_from(20);
+  EXPECT_THAT(steps_of(store), ElementsAre(20));
+  save(store, 23);
+  EXPECT_THAT(steps_of(store), ElementsAre(20, 23));
+  EXPECT_EQ(store.newest()->step, 23);
+}
+
 TEST_P(Retention, SavingAStepAgainReplacesIt) {
   StateStore store(root_, 1);
   save(store, 1);

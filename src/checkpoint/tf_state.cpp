@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/tf_bundle.h"
+#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -55,15 +56,14 @@ std::string quote(std::string_view value) {
 }  // namespace
 
 std::vector<std::string> read_tf_state(std::string_view uri) {
-  if (storage_for(uri).size(uri).value_or(0) > kMaxState) {
-    throw error("{}: too large for a checkpoint state file", uri);
-  }
   size_t slash = uri.rfind('/');
   std::string_view directory = slash == std::string_view::npos ? "" : uri.substr(0, slash);
   std::string newest;
   std::vector<std::string> prefixes;
-  std::unique_ptr<LineReader> lines = read_lines(uri);
-  for (std::string line; lines->next(line);) {
+  std::istringstream lines(read_text_up_to(uri, kMaxState));
+  uint64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
     std::string_view rest = line;
     size_t colon = rest.find(':');
     std::string_view key = rest.substr(0, colon);
@@ -72,7 +72,7 @@ std::vector<std::string> read_tf_state(std::string_view uri) {
     while (rest.ends_with('\r') || rest.ends_with(' ')) rest.remove_suffix(1);
     std::optional<std::string> value = unquote(rest);
     if (!value || value->empty()) {
-      throw error("{}:{}: a path in quotes is expected after {}", uri, lines->line_number(), key);
+      throw error("{}:{}: a path in quotes is expected after {}", uri, number, key);
     }
     std::string prefix = join_path(directory, *value);
     if (key == kNewest) {

@@ -64,6 +64,12 @@ Json template_of(int64_t cls, int64_t sep) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> special_tokens() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const Special& s : kSpecials) all.emplace_back(s.role, s.token);
+  return all;
+}
+
 std::string vocabulary_text(const std::vector<std::string>& tokens) {
   std::string text;
   for (const std::string& token : tokens) text += token + "\n";

@@ -8,6 +8,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "storage/bounded_text.h"
 #include "storage/disk_space.h"
 #include "storage/storage.h"
 
@@ -16,10 +17,11 @@ namespace {
 
 constexpr std::string_view kState = "state.safetensors", kPosition = "position.json",
                            kStep = "global_step";
+constexpr uint64_t kMaxPosition = 64 << 20;  // scores of many classes among it
 
 Json read_position(const SavedState& saved) {
   std::string file = join_path(saved.directory, kPosition);
-  Json position = parse_json(read_text(file), file);
+  Json position = parse_json(read_text_up_to(file, kMaxPosition), file);
   int64_t step = JsonValue(position, file).at("step").integer(0, INT64_MAX);
   if (step != saved.step)
     throw error("{}: the position of step {}, not {}", file, step, saved.step);
@@ -66,6 +68,8 @@ bool RunCheckpoints::restore() {
   if (best_ >= 0 && !rule_.metric.empty()) checked.at("best_scores").at(rule_.metric).number();
   // A kill between the two leaves the best state saved but not yet marked.
   if (best_ == step_) store_.set_best(step_);
+  // Only now, as the state that is gone on from has proved to be of use.
+  store_.go_on_from(step_);
   return true;
 }
 
