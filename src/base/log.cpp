@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/log_sinks.h"
+
 namespace bertrain {
 namespace {
 
@@ -22,9 +24,18 @@ Sinks& sinks() {
 
 void log_line(std::string_view line) {
   std::lock_guard lock(sinks().mutex);
+  log_alone(line);
+  for (auto& [id, sink] : sinks().added) sink(line);
+}
+
+void log_beside(std::string_view line) {
+  std::lock_guard lock(sinks().mutex);
+  for (auto& [id, sink] : sinks().added) sink(line);
+}
+
+void log_alone(std::string_view line) {
   std::string whole = std::string(line) + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
-  for (auto& [id, sink] : sinks().added) sink(line);
 }
 
 void log_warning(std::string_view line) {

@@ -80,6 +80,10 @@ void run_finetune(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
   ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, true);
+  if (std::optional<double> dropout = o.model.classifier_dropout()) {
+    o.classification.classifier_dropout = *dropout;
+    parse_only_options(args, o.each());  // what was given stands over what was found
+  }
   check_options(o);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "checkpoint/renamed.h"
 #include "model/names.h"
+#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -20,6 +21,8 @@ struct Size {
 };
 constexpr Size kSizes[] = {{"tiny", 2, 128, 2},   {"mini", 4, 256, 4},   {"small", 4, 512, 8},
                            {"medium", 8, 512, 8}, {"base", 12, 768, 12}, {"large", 24, 1024, 16}};
+
+constexpr uint64_t kMaxConfig = 1 << 20;  // real ones have some kilobytes
 
 bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
 
@@ -46,7 +49,7 @@ BertConfig new_config(const std::string& name, const std::string& preset, size_t
 }
 
 BertConfig read_config(const std::string& file) {
-  Json json = parse_json(read_text(file), file);
+  Json json = parse_json(read_text_up_to(file, kMaxConfig), file);
   // Hugging Face's file says what it is; Google's has no such key.
   return json.is_object() && json.contains("model_type") ? config_from_hugging_face(json, file)
                                                          : config_from_google(json, file);
@@ -119,6 +122,10 @@ void ModelOptions::each(OptionVisitor& v) {
   v("bert_config_file", bert_config_file, "shape of the model, as bert_config.json");
   v("model", model, "shape of a new model: tiny, mini, small, medium, base or large");
   text.each(v);
+}
+
+std::optional<double> ModelOptions::classifier_dropout() const {
+  return folder_ ? folder_->classifier_dropout : std::nullopt;
 }
 
 void ModelOptions::read_init_checkpoint() {

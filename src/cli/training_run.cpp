@@ -61,7 +61,6 @@ class TrainingRun {
     prepare_state();
     prepare_evaluation();
     run_.start(request);
-    run_.choose("threads", threads_);
     run_.choose("instruction_set", instruction_set_of(options_.device));
     run_.choose("dtype", dtype_);
     run_.choose("capacities", to_json(capacities_));
@@ -83,7 +82,7 @@ class TrainingRun {
   void publish(std::ostream& out);
   void leave(std::ostream& out) const;
 
-  int agreed_threads() const;
+  bool changed(std::initializer_list<const char*> settings) const;
   void agree_instruction_set() const;
   std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
@@ -123,16 +122,14 @@ RunRequest TrainingRun::request() const {
   return request;
 }
 
-// The threads of the run's first start, since they decide bits; at a new run those asked for.
-int TrainingRun::agreed_threads() const {
-  auto asked = static_cast<int>(options_.threads);
-  constexpr int64_t kMostThreads = 1 << 16;
-  std::optional<JsonValue> before = run_.chosen("threads");
-  if (!before) return asked > 0 ? asked : usable_threads();
-  auto threads = static_cast<int>(before->integer(1, kMostThreads));
-  if (asked == 0 || asked == threads) return threads;
-  run_.inexact(fmt::format("it ran with {} threads, and {} give other bits", threads, asked));
-  return asked;
+// Whether the run was started with another value of one of the settings, so that what was chosen
+// for it is not for this start. Only --resume=inexact gets here with one.
+bool TrainingRun::changed(std::initializer_list<const char*> settings) const {
+  if (!run_.continues()) return false;
+  const Json& before = run_.record()["settings"];
+  return std::any_of(settings.begin(), settings.end(), [&](const char* name) {
+    return before.value(name, Json()) != job_.settings.value(name, Json());
+  });
 }
 
 void TrainingRun::agree_instruction_set() const {
@@ -148,14 +145,17 @@ void TrainingRun::agree_instruction_set() const {
 
 std::string TrainingRun::agreed_dtype() const {
   std::optional<JsonValue> before = run_.chosen("dtype");
-  if (!before) return usable_dtype(options_.device, options_.dtype);
-  if (before->text() != "fp32" && before->text() != "bf16") before->fail("\"fp32\" or \"bf16\"");
+  if (before && before->text() != "fp32" && before->text() != "bf16") {
+    before->fail("\"fp32\" or \"bf16\"");
+  }
+  if (!before || changed({"dtype", "device"})) return usable_dtype(options_.device, options_.dtype);
   return before->text();
 }
 
 void TrainingRun::open_machine() {
   require_memory(job_.config, true, parse_memory(options_.memory));
-  threads_ = agreed_threads();
+  // Not taken from the first start: whatever their number, the bits are the same.
+  threads_ = options_.threads > 0 ? static_cast<int>(options_.threads) : usable_threads();
   agree_instruction_set();
   dtype_ = agreed_dtype();
   backend_ = open_backend(options_.device,
@@ -180,7 +180,10 @@ std::vector<Capacity> TrainingRun::agreed_capacities() {
   choice.accumulate = options_.accumulate;
   choice.memory = parse_memory(options_.memory);
   choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
-  if (std::optional<JsonValue> before = run_.chosen("capacities")) {
+  bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
+               (run_.continues() && run_.record().value("task", Json()) != task_.describe());
+  std::optional<JsonValue> before = run_.chosen("capacities");
+  if (before && !other) {
     std::vector<Capacity> kept = capacities_from_json(*before, task_.max_seq_length());
     bool parts = kept.back().examples < choice.batch_size;
     uint64_t peak = training_peak(*runner_, kept.back(), parts, choice);

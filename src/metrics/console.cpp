@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "base/log_sinks.h"
 
 namespace bertrain {
 namespace {
@@ -62,14 +63,15 @@ Console::Console(std::string_view stage, int64_t first, int64_t last, Style styl
       terminal_(std::move(terminal)),
       started_(clock_()) {
   latest_.step = first;
-  say(true);
+  say_line();
+  draw();
 }
 
 Console::~Console() { clear(); }
 
-std::string Console::text() const {
+std::string Console::text(Style style) const {
   std::string text = fmt::format("{} step {}/{}", stage_, latest_.step, last_);
-  if (style_ == Style::bar && last_ > 0) {
+  if (style == Style::bar && last_ > 0) {
     auto full = std::clamp<int64_t>(latest_.step * kBarCells / last_, 0, kBarCells);
     text = fmt::format("{} [{:#<{}}{:.<{}}] {}/{}", stage_, "", full, "", kBarCells - full,
                        latest_.step, last_);
@@ -90,26 +92,31 @@ std::string Console::text() const {
   return text;
 }
 
-void Console::say(bool line) {
-  shown_ = clock_();
-  if (style_ == Style::lines) {
-    if (line) log_line(text());
-    return;
-  }
+void Console::say_line() {
+  said_ = clock_();
+  std::string line = text(Style::lines);
+  style_ == Style::bar ? log_beside(line) : log_line(line);
+}
+
+void Console::draw() {
+  if (style_ != Style::bar) return;
+  drawn_ = clock_();
   // The cursor is left at the start, and the rest of the line is cleared, so that whatever is
   // printed next writes over the bar.
-  terminal_("\r" + text() + "\x1b[K\r");
+  terminal_("\r" + text(Style::bar) + "\x1b[K\r");
 }
 
 void Console::logged(const Progress& progress) {
   latest_ = progress;
-  say(true);
+  say_line();
+  draw();
 }
 
 void Console::step(int64_t step) {
   latest_.step = step;
-  double silent = clock_() - shown_;
-  if (silent >= (style_ == Style::bar ? kRedraw : kSilence)) say(true);
+  double now = clock_();
+  if (now - said_ >= kSilence) say_line();
+  if (now - drawn_ >= kRedraw) draw();
 }
 
 void Console::clear() {

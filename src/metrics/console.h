@@ -30,7 +30,8 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  // A logged step: one line in a log; the bar takes over its numbers. Time left is estimated from
+  // A logged step: one line in a log (of a bar, only in the logs beside the terminal); the bar takes
+  // over its numbers. Time left is estimated from
   // all steps so far.
   void logged(const Progress& progress);
   // Any other step, cheap: moves the bar, 10 times a second at most; a log gets a line when it has
@@ -39,15 +40,16 @@ class Console {
   void clear();  // takes the bar away, so that something else can be printed
 
  private:
-  std::string text() const;
-  void say(bool line);
+  std::string text(Style style) const;
+  void say_line();
+  void draw();
 
   std::string stage_;
   int64_t first_, last_;
   Style style_;
   std::function<double()> clock_;
   std::function<void(std::string_view)> terminal_;
-  double started_ = 0, shown_ = 0;  // seconds of the clock
+  double started_ = 0, said_ = 0, drawn_ = 0;  // seconds of the clock
   Progress latest_;
 };
 

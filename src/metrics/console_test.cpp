@@ -63,9 +63,16 @@ TEST(Console, BarOnATerminal) {
     size_t before = out.terminal.size();
     console.step(11);  // too soon to draw again
     EXPECT_EQ(out.terminal.size(), before);
+    // A log beside the terminal gets the lines that it would get without one.
+    EXPECT_THAT(out.lines, ElementsAre("training step 0/40"));
+    console.logged({.step = 12, .loss = 0.5});
+    EXPECT_THAT(out.lines,
+                ElementsAre("training step 0/40", "training step 12/40  loss 0.5000  2 s left"));
+    out.now += 31;
+    console.step(13);
+    EXPECT_THAT(out.lines.back(), HasSubstr("training step 13/40"));
   }
   EXPECT_TRUE(out.terminal.ends_with("\r\x1b[K"));
-  EXPECT_TRUE(out.lines.empty());
 }
 
 TEST(Console, TimeLeftCountsFromWhereTheRunBegan) {

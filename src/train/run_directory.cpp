@@ -10,6 +10,8 @@
 
 #include "base/checked_json.h"
 #include "base/error.h"
+#include "base/log_sinks.h"
+#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -18,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kVersion = "0.1.0";
+constexpr uint64_t kMaxRecord = 64 << 20;  // of run.json, with the names of all data files
 
 // What a run leaves behind, and so what --overwrite removes, folder by folder and, where a name ends
 // in *, all names that begin so; anything else in the folders is not ours.
@@ -79,10 +82,11 @@ void compare(const Json* before, const Json* now, const std::string& place,
     return;
   }
   auto part = [&](const std::string& name) {
-    if (contains(neutral, name)) return;
+    std::string inner = place.empty() ? name : place + "." + name;
+    if (contains(neutral, inner)) return;
     const Json* b = before && before->contains(name) ? &(*before)[name] : nullptr;
     const Json* n = now && now->contains(name) ? &(*now)[name] : nullptr;
-    compare(b, n, place.empty() ? name : place + "." + name, neutral, found);
+    compare(b, n, inner, neutral, found);
   };
   if (now) {
     for (const auto& [name, value] : now->items()) part(name);
@@ -96,7 +100,7 @@ void compare(const Json* before, const Json* now, const std::string& place,
 
 Json read_record(const std::string& file) {
   try {
-    Json record = parse_json(read_text(file), file);
+    Json record = parse_json(read_text_up_to(file, kMaxRecord), file);
     JsonValue checked(record, file);
     checked.at("settings").require_object();
     if (auto chosen = checked.find("chosen")) chosen->require_object();
@@ -263,8 +267,11 @@ void RunDirectory::compare(const RunRequest& request) const {
     auto part = record_.find(name);
     before[name] = part == record_.end() ? now[name] : *part;
   }
+  // By their whole place: a data file, too, may be called "memory".
+  std::vector<std::string> neutral;
+  for (const std::string& name : request.neutral) neutral.push_back("settings." + name);
   std::string list;
-  for (const std::string& line : differences(before, now, request.neutral)) {
+  for (const std::string& line : differences(before, now, neutral)) {
     list += "\n  " + line;
   }
   if (!list.empty()) inexact("the run there was started with other settings:" + list);
@@ -341,7 +348,15 @@ void RunDirectory::note(std::string_view text) {
     if (end == text.size() || end + 1 == text.size()) break;
     text.remove_prefix(end + 1);
   }
-  log_.flush();
+  if (log_.is_open() && log_.flush()) return;
+  if (!log_.is_open()) return;
+  // The run goes on, as its result is not in there; said once, and tried again with each line.
+  if (!log_failed_) {
+    log_alone(
+        fmt::format("warning: {}: lines are missing: {}", file("log.txt"), std::strerror(errno)));
+  }
+  log_failed_ = true;
+  log_.clear();
 }
 
 void RunDirectory::save() const {

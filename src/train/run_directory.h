@@ -57,7 +57,7 @@ class RunDirectory {
   uint64_t replaced_bytes() const;  // of what start() removes
   // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now what the run was asked, and it is not done.
   void start(const RunRequest& request);
-  // A choice of the program that decides bits (threads, capacities …), kept over starts: returns
+  // A choice of the program that decides bits (dtype, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
   // on, the caller says so through inexact().
   std::optional<JsonValue> chosen(std::string_view name) const;
@@ -90,9 +90,10 @@ class RunDirectory {
   std::unique_ptr<RunLock> lock_;
   Json record_;
   std::ofstream log_;
-  bool replaces_ = false;  // an earlier run is here still, and start() removes it
-  bool had_log_ = false;   // of an earlier start, or the user's own
-  std::string waiting_;    // for log.txt, while that of the earlier run is there
+  bool replaces_ = false;    // an earlier run is here still, and start() removes it
+  bool had_log_ = false;     // of an earlier start, or the user's own
+  bool log_failed_ = false;  // which has been said
+  std::string waiting_;      // for log.txt, while that of the earlier run is there
   std::unique_ptr<LogSink> sink_;
 };
 
@@ -100,7 +101,7 @@ class RunDirectory {
 std::string utc_time();
 
 // Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;
-// values inside objects as "labels.0". Names in `neutral` are left out.
+// values inside objects as "labels.0". What is named so in `neutral` is left out.
 std::vector<std::string> differences(const Json& before, const Json& now,
                                      const std::vector<std::string>& neutral);
 

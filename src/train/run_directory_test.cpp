@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/error_message.h"
+#include "base/log.h"
 
 namespace bertrain {
 namespace {
@@ -105,6 +106,33 @@ TEST(RunDirectory, AnotherModelIsRefusedAndARecordWithoutOneIsNot) {
   record.erase("model");
   std::ofstream(path + "/run.json") << record;
   RunDirectory(path, Resume::automatic, false).compare(second);
+}
+
+TEST(RunDirectory, ADataFileMayBeCalledAsASettingThatIsNotCompared) {
+  std::string path = fresh_path("named");
+  RunRequest first = request(1, {"a"});
+  first.data = {{"log_every", {{"crc32c", "00000001"}}}};
+  { RunDirectory(path, Resume::automatic, false).start(first); }
+  RunRequest second = first;
+  second.data["log_every"]["crc32c"] = "00000002";
+  RunDirectory run(path, Resume::automatic, false);
+  EXPECT_THAT(message_of([&] { run.compare(second); }),
+              HasSubstr(R"(data.log_every.crc32c: "00000001" before, "00000002" now)"));
+}
+
+TEST(RunDirectory, ALogThatCannotBeWrittenIsSaidOnce) {
+  std::string path = fresh_path("full");
+  fs::create_directories(path);
+  fs::create_symlink("/dev/full", path + "/log.txt");
+  testing::internal::CaptureStderr();
+  {
+    RunDirectory run(path, Resume::automatic, false);
+    log_line("one");
+    log_line("two");
+  }
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("one\nwarning: " + path +
+                              "/log.txt: lines are missing: No space left on device\ntwo\n"));
 }
 
 TEST(RunDirectory, NeverRequireOverwrite) {
