@@ -91,18 +91,17 @@ std::unique_ptr<Optimizer> make_adamw(const AdamWOptions& options) {
 
 LargestStep largest_step(const AdamWOptions& options, const Schedule& schedule) {
   LargestStep largest;
-  double beta1 = 1, beta2 = 1;  // to the power of the step
-  // Later on both means have caught up, and the rate only falls.
-  int64_t last = std::min<int64_t>(schedule.steps, schedule.warmup + 20000);
-  for (int64_t step = 1; step <= last; ++step) {
-    beta1 *= options.beta1;
-    beta2 *= options.beta2;
+  auto look_at = [&](int64_t step) {
     double size = rate_at(schedule, static_cast<uint64_t>(step - 1));
     if (options.correction == AdamWOptions::Correction::none) {
-      size *= (1 - beta1) / std::sqrt(1 - beta2);
+      auto power = static_cast<double>(step);
+      size *= (1 - std::pow(options.beta1, power)) / std::sqrt(1 - std::pow(options.beta2, power));
     }
     if (size > largest.size) largest = {size, step};
-  }
+  };
+  // Later on both means have caught up, and the rate alone decides: it is largest after warm-up.
+  for (int64_t step = 1; step <= std::min<int64_t>(schedule.steps, 20000); ++step) look_at(step);
+  if (schedule.warmup < schedule.steps) look_at(schedule.warmup + 1);
   return largest;
 }
 
