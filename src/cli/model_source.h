@@ -44,7 +44,7 @@ struct ModelOptions {
   BertConfig config(const std::string& preset, const Tokenizer& tokenizer) const;
   std::shared_ptr<const Tokenizer> tokenizer() const;
   std::optional<double> classifier_dropout() const;  // of a model folder that names one
-  std::string weights() const { return weights_; }  // for open_weights; "": a new model
+  std::string weights() const { return weights_; }   // for open_weights; "": a new model
   // Of the initial model's classes, in order; none where it has none or does not name them.
   std::vector<std::string> labels() const;
   std::vector<std::string> files() const;  // what is read; "" among them: none
