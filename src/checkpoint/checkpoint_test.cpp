@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -19,12 +20,7 @@ using testing::HasSubstr;
 const std::string kData = BERTRAIN_TEST_DATA "/tf1_pretrain";
 
 std::string opening(const std::string& name) {
-  try {
-    open_checkpoint(name);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  return message_of([&] { open_checkpoint(name); });
 }
 
 class CheckpointNames : public testing::Test {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "formats/tfrecord.h"
 
 namespace bertrain {
@@ -15,16 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::string_view_literals;
-
-template <class Act>
-std::string failure_of(Act act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(example, KnownBytes) {
   Example e = {{"b", std::vector<std::string>{"x"}}, {"a", std::vector<int64_t>{1, 300}}};
@@ -86,16 +77,16 @@ TEST(example, ReadsTheReferencesFile) {
 TEST(example, FeaturesAreAskedForByNameAndKind) {
   Example e = {{"a", std::vector<int64_t>{1}}, {"b", std::vector<float>{}}};
   EXPECT_THAT(integers(e, "a"), ElementsAre(1));
-  EXPECT_THAT(failure_of([&] { integers(e, "c"); }),
+  EXPECT_THAT(message_of([&] { integers(e, "c"); }),
               HasSubstr("feature 'c' is missing; there are: a, b"));
-  EXPECT_THAT(failure_of([&] { strings(e, "b"); }),
+  EXPECT_THAT(message_of([&] { strings(e, "b"); }),
               HasSubstr("feature 'b' is of kind float, expected bytes"));
 }
 
 TEST(example, MalformedMessages) {
-  EXPECT_THAT(failure_of([] { parse_example("\x0a\x05"sv); }), HasSubstr("ends early"));
-  EXPECT_THAT(failure_of([] { parse_example("\x08\x05"sv); }), HasSubstr("field 1"));
-  EXPECT_THAT(failure_of([] {
+  EXPECT_THAT(message_of([] { parse_example("\x0a\x05"sv); }), HasSubstr("ends early"));
+  EXPECT_THAT(message_of([] { parse_example("\x08\x05"sv); }), HasSubstr("field 1"));
+  EXPECT_THAT(message_of([] {
                 parse_example(
                     "\x0a\x09\x0a\x07\x0a\x01"
                     "a"
@@ -114,7 +105,7 @@ TEST(example, AnyBytesAreReadOrRefused) {
     for (int edits = 0; edits < 3; ++edits)
       bytes[random() % bytes.size()] = static_cast<char>(random());
     if (random() % 2) bytes.resize(random() % bytes.size());
-    failure_of([&] { parse_example(bytes); });
+    message_of([&] { parse_example(bytes); });
   }
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/error_message.h"
 
 namespace bertrain {
 namespace {
@@ -17,14 +18,11 @@ using testing::HasSubstr;
 using namespace std::string_view_literals;
 
 std::string failure_of(std::string_view message) {
-  try {
+  return message_of([&] {
     WireReader reader(message);
     while (reader.next()) {
     }
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  });
 }
 
 TEST(wire, KnownBytes) {

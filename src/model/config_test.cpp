@@ -5,20 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/error_message.h"
 
 namespace bertrain {
 namespace {
 
 using testing::HasSubstr;
 
-std::string message_of(const std::string& text, bool google = true) {
-  try {
+std::string refusal(const std::string& text, bool google = true) {
+  return message_of([&] {
     Json json = Json::parse(text);
     google ? config_from_google(json, "c.json") : config_from_hugging_face(json, "c.json");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  });
 }
 
 TEST(Config, GoogleDefaultsAndUnknownKeys) {
@@ -63,20 +61,20 @@ TEST(Config, RoundTrips) {
 }
 
 TEST(Config, ErrorsNameKeyValueAndExpectation) {
-  EXPECT_THAT(message_of("[]"), HasSubstr("c.json: a JSON object"));
-  EXPECT_THAT(message_of("{}"), HasSubstr("vocab_size is missing"));
-  EXPECT_THAT(message_of(R"({"vocab_size": null})"), HasSubstr("vocab_size is null; a whole"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 0})"), HasSubstr("vocab_size is 0"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 18446744073709551615})"), HasSubstr("whole number"));
-  EXPECT_THAT(message_of(R"({"vocab_size": -3})"), HasSubstr("vocab_size is -3"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 9, "hidden_size": 10.5})"), HasSubstr("10.5; a whole"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 9, "hidden_act": "swish"})"),
+  EXPECT_THAT(refusal("[]"), HasSubstr("c.json: a JSON object"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("vocab_size is missing"));
+  EXPECT_THAT(refusal(R"({"vocab_size": null})"), HasSubstr("vocab_size is null; a whole"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 0})"), HasSubstr("vocab_size is 0"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 18446744073709551615})"), HasSubstr("whole number"));
+  EXPECT_THAT(refusal(R"({"vocab_size": -3})"), HasSubstr("vocab_size is -3"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_size": 10.5})"), HasSubstr("10.5; a whole"));
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_act": "swish"})"),
               HasSubstr("hidden_act is \"swish\"; one of gelu"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 9, "hidden_dropout_prob": 1})"),
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_dropout_prob": 1})"),
               HasSubstr("hidden_dropout_prob is 1"));
-  EXPECT_THAT(message_of(R"({"vocab_size": 9, "hidden_size": 10, "num_attention_heads": 3})"),
+  EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_size": 10, "num_attention_heads": 3})"),
               HasSubstr("hidden_size is 10; a multiple of num_attention_heads (3)"));
-  EXPECT_THAT(message_of(R"({"model_type": "roberta"})", false),
+  EXPECT_THAT(refusal(R"({"model_type": "roberta"})", false),
               HasSubstr("model_type is \"roberta\"; \"bert\" expected"));
 }
 

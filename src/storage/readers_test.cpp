@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "storage/gzip.h"
 #include "storage/local.h"
 #include "storage/storage.h"
@@ -39,12 +40,7 @@ std::string gzip_of(std::string_view text) {
 }
 
 std::string failure_of(const std::string& uri) {
-  try {
-    read_text(uri);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return message_of([&] { read_text(uri); });
 }
 
 TEST(read_lines, SplitsOnNewlineOnly) {

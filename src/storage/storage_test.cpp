@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/error_message.h"
 #include "storage/local_writer.h"
-#include "storage/read_once.h"
 
 namespace bertrain {
 namespace {

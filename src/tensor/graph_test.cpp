@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "tensor/ops/ops.h"
 #include "tensor/scope.h"
 
@@ -13,27 +14,18 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string message(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(Graph, RefusesShapesNamingScopeOpAndTypes) {
   Graph g;
   Tensor a = g.input("a", {DType::f32, {2, 3}}), b = g.input("b", {DType::f32, {3, 2}});
   Scope::Guard guard(g, "bert/pooler");
-  EXPECT_EQ(message([&] { add(a, b); }),
+  EXPECT_EQ(message_of([&] { add(a, b); }),
             "bert/pooler: add(f32 [2, 3], f32 [3, 2]): inputs 0 and 1 must have equal dtype and "
             "shape");
-  EXPECT_THAT(message([&] { matmul(a, a); }), HasSubstr("3 columns of a against 2 rows of b"));
-  EXPECT_THAT(message([&] { reshape(a, {4, 2}); }), HasSubstr("[4, 2]"));
-  EXPECT_THAT(message([&] { slice(a, {0, 0}, {2, 4}); }), HasSubstr("no part"));
-  EXPECT_THAT(message([&] { gather_rows(a, b); }), HasSubstr("ids must be i32, but is f32"));
-  EXPECT_THAT(message([&] { bit_and(a, a); }), HasSubstr("must be u32"));
+  EXPECT_THAT(message_of([&] { matmul(a, a); }), HasSubstr("3 columns of a against 2 rows of b"));
+  EXPECT_THAT(message_of([&] { reshape(a, {4, 2}); }), HasSubstr("[4, 2]"));
+  EXPECT_THAT(message_of([&] { slice(a, {0, 0}, {2, 4}); }), HasSubstr("no part"));
+  EXPECT_THAT(message_of([&] { gather_rows(a, b); }), HasSubstr("ids must be i32, but is f32"));
+  EXPECT_THAT(message_of([&] { bit_and(a, a); }), HasSubstr("must be u32"));
   EXPECT_EQ(g.nodes().size(), 2u) << "a refused node is not recorded";
 }
 
@@ -58,7 +50,7 @@ TEST(Graph, RefusesNamesTwiceAndReplacementsOfAnotherType) {
   Graph g;
   Tensor w = g.input("w", {DType::f32, {2}});
   EXPECT_THROW(g.input("w", {DType::f32, {2}}), Error);
-  EXPECT_THAT(message([&] { g.output("w", convert(w, DType::bf16)); }), HasSubstr("f32 [2]"));
+  EXPECT_THAT(message_of([&] { g.output("w", convert(w, DType::bf16)); }), HasSubstr("f32 [2]"));
   g.output("w", w * 2);
   EXPECT_THROW(g.output("w", w), Error);
   Graph other;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/error_message.h"
 #include "base/log.h"
 #include "storage/storage.h"
 #include "text/tokenizer.h"
@@ -25,15 +26,6 @@ std::string warnings(const std::function<void()>& action) {
   LogSink sink([&](std::string_view line) { said += std::string(line) + "\n"; });
   action();
   return said;
-}
-
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(Vocabulary, BlankLinesTakeAnId) {
@@ -72,7 +64,7 @@ TEST(Vocabulary, MissingSpecialsAreNamed) {
     text.erase(text.find(special), special.size() + 1);
     std::string uri = "mem://vocabulary-" + std::string(special);
     write_text(uri, text);
-    EXPECT_THAT(message([&] { Vocabulary::read(uri); }), HasSubstr(special));
+    EXPECT_THAT(message_of([&] { Vocabulary::read(uri); }), HasSubstr(special));
     EXPECT_NO_THROW(Vocabulary::read(uri, {}));
   }
 }
@@ -81,15 +73,15 @@ TEST(Vocabulary, MustFitTheModel) {
   Vocabulary v = Vocabulary::parse(kToy, "toy.txt");
   v.check_fits(11, "model");
   v.check_fits(12, "model");
-  EXPECT_THAT(message([&] { v.check_fits(9, "model.ckpt"); }),
+  EXPECT_THAT(message_of([&] { v.check_fits(9, "model.ckpt"); }),
               HasSubstr("toy.txt has 11 pieces, the word embeddings of model.ckpt have 9 rows"));
 }
 
 TEST(Vocabulary, RefusesWhatIsNone) {
-  EXPECT_THAT(message([] { Vocabulary::parse("", "v.txt"); }), HasSubstr("v.txt: a vocabulary"));
-  EXPECT_THAT(message([] { Vocabulary::parse("a\nb\xff\n", "v.txt"); }),
+  EXPECT_THAT(message_of([] { Vocabulary::parse("", "v.txt"); }), HasSubstr("v.txt: a vocabulary"));
+  EXPECT_THAT(message_of([] { Vocabulary::parse("a\nb\xff\n", "v.txt"); }),
               HasSubstr("v.txt:2: invalid UTF-8 at byte 1"));
-  EXPECT_THAT(message([] { Vocabulary::parse("a\n", "v.txt").id("b"); }),
+  EXPECT_THAT(message_of([] { Vocabulary::parse("a\n", "v.txt").id("b"); }),
               HasSubstr("v.txt: no piece 'b'"));
   EXPECT_EQ(Vocabulary::parse("a\n", "v.txt").find("b"), -1);
 }
