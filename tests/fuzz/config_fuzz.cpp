@@ -1,5 +1,5 @@
 // Any bytes as the JSON of a model's configuration, in both spellings.
-#include "base/json.h"
+#include "base/checked_json.h"
 #include "fuzz_input.h"
 #include "model/config.h"
 
@@ -7,9 +7,8 @@ namespace bertrain {
 namespace {
 
 void fuzz(std::string_view input) {
-  Json json = Json::parse(input, nullptr, false);
-  refusing([&] { config_from_google(json, "fuzzed"); });
-  refusing([&] { config_from_hugging_face(json, "fuzzed"); });
+  refusing([&] { config_from_google(parse_json(input, "fuzzed"), "fuzzed"); });
+  refusing([&] { config_from_hugging_face(parse_json(input, "fuzzed"), "fuzzed"); });
 }
 
 }  // namespace
