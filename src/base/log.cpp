@@ -5,8 +5,6 @@
 #include <map>
 #include <mutex>
 
-#include "base/log_sinks.h"
-
 namespace bertrain {
 namespace {
 

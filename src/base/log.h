@@ -12,6 +12,11 @@ namespace bertrain {
 
 void log_line(std::string_view line);     // to every sink
 void log_warning(std::string_view line);  // the same with "warning: " in front
+// To the added sinks alone, where standard error shows the same in another way.
+void log_beside(std::string_view line);
+// To standard error alone, and so also from within a sink: that it cannot write.
+void log_alone(std::string_view line);
+
 // Every line also goes to `sink` while the returned handle lives; standard error is the first sink.
 class LogSink {
  public:

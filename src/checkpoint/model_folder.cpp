@@ -9,7 +9,6 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "checkpoint/tokenizer_files.h"
-#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "formats/crc32c.h"
-#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {

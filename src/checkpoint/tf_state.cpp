@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "checkpoint/tf_bundle.h"
-#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "checkpoint/renamed.h"
 #include "model/names.h"
-#include "storage/bounded_text.h"
 #include "storage/storage.h"
 
 namespace bertrain {

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "cli/row_printer.h"
 #include "cli/trained_model.h"
-#include "storage/read_once.h"
 #include "storage/storage.h"
 
 namespace bertrain {

@@ -8,7 +8,7 @@
 #include "cli/load_report.h"
 #include "cli/model_source.h"
 #include "cli/training_options.h"
-#include "storage/read_once.h"
+#include "storage/storage.h"
 #include "train/signals.h"
 
 namespace bertrain {

@@ -9,7 +9,6 @@
 #include <cstdio>
 
 #include "base/log.h"
-#include "base/log_sinks.h"
 
 namespace bertrain {
 namespace {

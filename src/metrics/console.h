@@ -23,16 +23,14 @@ class Console {
   // style follows from whether standard error is a terminal.
   Console(std::string_view stage, int64_t first, int64_t last);
   // With a clock of one's own (seconds) and a place for the bar's text, for tests.
-  // takes the bar away
   Console(std::string_view stage, int64_t first, int64_t last, Style style,
           std::function<double()> clock, std::function<void(std::string_view)> terminal);
-  ~Console();
+  ~Console();  // takes the bar away
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  // A logged step: one line in a log (of a bar, only in the logs beside the terminal); the bar takes
-  // over its numbers. Time left is estimated from
-  // all steps so far.
+  // A logged step: one line in a log (of a bar, only in the logs beside the terminal); the bar
+  // takes over its numbers. Time left is estimated from all steps so far.
   void logged(const Progress& progress);
   // Any other step, cheap: moves the bar, 10 times a second at most; a log gets a line when it has
   // been silent for 30 seconds.

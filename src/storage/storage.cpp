@@ -7,10 +7,8 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "storage/bounded_text.h"
 #include "storage/local.h"
 #include "storage/memory.h"
-#include "storage/read_once.h"
 
 namespace bertrain {
 namespace {
@@ -105,8 +103,7 @@ std::string read_text_up_to(std::string_view uri, uint64_t most) {
     if (text.size() > kMaxText) {
       throw error(
           "{}: more than {} MiB, where a text that is read whole (a vocabulary, a configuration) "
-          "is "
-          "expected",
+          "is expected",
           uri, kMaxText >> 20);
     }
   }

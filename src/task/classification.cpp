@@ -13,7 +13,6 @@
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
-#include "storage/read_once.h"
 #include "storage/storage.h"
 #include "task/classification_rows.h"
 #include "task/encoder_inputs.h"

@@ -47,8 +47,9 @@ struct ClassificationOptions {
 // train_file, sorted. A label in dev that is not among them is an Error with file and line; test
 // files need no labels, and may be standard input, whose examples can be asked for only once. With
 // a `description` (of a model folder) the columns and the length that the options do not give are
-// taken from it, and so are whether there is a header, and the format where a name does not tell; what is wrong in it is told with `described_in`, the file
-// that it is from. Files are read here, so that what is wrong in them is known before anything runs.
+// taken from it, and so are whether there is a header, and the format where a name does not tell;
+// what is wrong in it is told with `described_in`, the file that it is from. Files are read here, so
+// that what is wrong in them is known before anything runs.
 //
 // Schema: label i32 [E]. Predictions: probabilities f32 [E, C], loss f32 [E]. Term:
 // classification_loss, the mean over examples.

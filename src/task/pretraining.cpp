@@ -9,7 +9,6 @@
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
-#include "storage/read_once.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
 #include "task/pretraining_rows.h"

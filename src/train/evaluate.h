@@ -26,8 +26,8 @@ struct EvaluationResult {
 };
 
 // Runs the split through the model; each finished row goes to the scorer (if `score`) and to
-// `on_row` (if given), in input order. A loss that is
-// not finite is an Error. Leaves by Stopped between batches if a signal asked.
+// `on_row` (if given), in input order. A loss that is not finite is an Error. Leaves
+// by Stopped between batches if a signal asked.
 EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
                           const EvaluateOptions& options, bool score,
                           const std::function<void(const Example&)>& on_row = {});

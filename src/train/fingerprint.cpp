@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "formats/crc32c.h"
-#include "storage/read_once.h"
 #include "storage/storage.h"
 
 namespace bertrain {

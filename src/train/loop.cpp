@@ -36,10 +36,9 @@ Error not_finite(int64_t step, const std::vector<Batch>& micro, const StepResult
                                  : fmt::format("The last checkpoint is that of step {}", saved);
   return error(
       "step {}: the loss is {} and the norm of the gradient {}; the update was not made. Rows of "
-      "the "
-      "batch (from 0): {}. {}. A lower --learning_rate or a longer warm-up helps where the data "
-      "are "
-      "sound",
+      "the batch (from 0): {}. {}. A lower --learning_rate or a longer warm-up helps where the "
+      "data "
+      "are sound",
       step + 1, result.loss, result.gradient_norm, rows, before);
 }
 

@@ -8,7 +8,6 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "storage/bounded_text.h"
 #include "storage/disk_space.h"
 #include "storage/storage.h"
 
@@ -104,8 +103,7 @@ void RunCheckpoints::save(int64_t step) {
   if (std::optional<std::string> name = state_.first_not_finite()) {
     throw error(
         "step {}: {} holds NaN or an infinity, so it is not saved. {}. A lower --learning_rate or "
-        "a "
-        "longer warm-up helps where the data are sound",
+        "a longer warm-up helps where the data are sound",
         step, *name,
         saved_ < 0 ? "Nothing was saved"
                    : fmt::format("The last checkpoint is that of step {}", saved_));

@@ -37,8 +37,8 @@ class RunCheckpoints {
   bool is_best(int64_t step) const { return best_ == step; }
 
   // Saves the state as that of `step`. One with a value that is not finite is an Error that names the
-  // tensor. Throws Error that names the folder, the bytes needed and
-  // those that are free; the states saved before are as they were.
+  // tensor. Throws Error that names the folder, the bytes needed and those that are free; the states
+  // saved before are as they were.
   void save(int64_t step);
   uint64_t state_bytes() const;  // of one saved state, nearly
 

@@ -10,8 +10,7 @@
 
 #include "base/checked_json.h"
 #include "base/error.h"
-#include "base/log_sinks.h"
-#include "storage/bounded_text.h"
+#include "base/log.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -183,8 +182,7 @@ RunDirectory::RunDirectory(std::string path, Resume resume, bool overwrite)
   } else if (fs::exists(file("checkpoints")) || fs::exists(file("model"))) {
     throw error(
         "{} holds a model or checkpoints but no run.json, so that it is not known to be a run's; "
-        "use "
-        "another --output_dir, or remove them",
+        "use another --output_dir, or remove them",
         path_);
   }
   had_log_ = fs::exists(file("log.txt"));

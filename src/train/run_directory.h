@@ -55,7 +55,8 @@ class RunDirectory {
   // A usage error where start() would remove one of the files (or checkpoints) that are read.
   void keep_inputs(const std::vector<std::string>& inputs) const;
   uint64_t replaced_bytes() const;  // of what start() removes
-  // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now what the run was asked, and it is not done.
+  // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now
+  // what the run was asked, and it is not done.
   void start(const RunRequest& request);
   // A choice of the program that decides bits (dtype, capacities …), kept over starts: returns
   // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists

@@ -30,9 +30,9 @@ struct Gemm {
 };
 
 // Any sizes, also zero (with k = 0, C is the bias or unchanged). Sums over K run in one fixed order
-// that depends on the shape alone, so the result does not depend on the number of threads. Uses all OpenMP
-// threads. Where the CPU has no bf16 dot product, compute = bf16 rounds the same way and multiplies
-// in f32.
+// that depends on the shape alone, so the result does not depend on the number of threads. Uses all
+// OpenMP threads. Where the CPU has no bf16 dot product, compute = bf16 rounds the same way and
+// multiplies in f32.
 void gemm(const Gemm& g);
 
 // The same in the calling thread alone, for use inside a parallel loop.
