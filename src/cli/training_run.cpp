@@ -248,8 +248,8 @@ void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
   if (has_split(task_, "dev")) dev_ = evaluation_of("dev", true);
   dev_.max_batches = job_.max_eval_batches;
-  // Standard input is read once: nothing of it can be sampled before.
-  if (has_split(task_, "test")) test_ = evaluation_of("test", job_.test_file != "-");
+  // A pipe is read once, row by row: nothing of it can be sampled before.
+  if (has_split(task_, "test")) test_ = evaluation_of("test", !is_read_once(job_.test_file));
 }
 
 EvaluateOptions TrainingRun::evaluation_of(const std::string& split, bool sampled) {
