@@ -1,5 +1,5 @@
 // What this process may use of the machine: processors and memory, as the cgroup and the affinity
-// mask allow.
+// mask allow; and the machine's name.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,10 @@ uint64_t usable_memory();
 
 // The most memory that this process has held so far, in bytes.
 uint64_t peak_memory();
+
+// As other processes of the machine are told it; "localhost" where the system has none. A container
+// has one of its own, another one after each start.
+std::string host_name();
 
 // The same from files under another root, for tests: `root` holds proc/ and sys/.
 int cgroup_cpu_limit(const std::string& root);          // 0: none

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "formats/tfrecord.h"
 #include "formats/wire.h"
 #include "storage/storage.h"
@@ -23,12 +24,6 @@ constexpr uint64_t kStart = 1;  // SessionLog.START: what earlier files say of t
 double wall_seconds() {
   auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
-}
-
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
-  return name;
 }
 
 WireWriter event_of(int64_t step) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,15 +14,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/machine.h"
 
 namespace bertrain {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 struct Owner {
   std::string host;
@@ -47,6 +43,16 @@ void write_owner(int file, const std::string& path, const std::string& host) {
       pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     throw error("{}: writing the lock: {}", path, std::strerror(errno));
   }
+}
+
+// Whether an flock on the file may be unknown to other machines that see it.
+bool is_locked_here_alone(int file) {
+  // From linux/magic.h, which not every C library brings.
+  constexpr int64_t kFuse = 0x65735546, k9p = 0x01021997;
+  struct statfs facts = {};
+  if (fstatfs(file, &facts) != 0) return true;
+  auto type = static_cast<int64_t>(facts.f_type);
+  return type == kFuse || type == k9p;
 }
 
 // The file that is locked must still be the one at the path: its owner removes it when done, and a
@@ -78,14 +84,16 @@ RunLock::RunLock(const std::string& directory) : path_(directory + "/lock") {
     close(file_);
   }
   Owner owner = read_owner(file_);
-  if (!owner.host.empty() && owner.host != host) {
+  if (!owner.host.empty() && owner.host != host && is_locked_here_alone(file_)) {
     close(file_);
-    throw error("{} is in use by process {} on host {}; if that job is dead, remove {}", directory,
-                owner.pid, owner.host, path_);
+    throw error(
+        "{} may be in use by process {} on host {}: on a file system of this kind that cannot be "
+        "told from here; if that job is dead, remove {}",
+        directory, owner.pid, owner.host, path_);
   }
   if (!owner.host.empty()) {
-    log_line("{}: taking over the lock of process {}, which ended without finishing", directory,
-             owner.pid);
+    log_line("{}: taking over the lock of process {} on host {}, which ended without finishing",
+             directory, owner.pid, owner.host);
   }
   try {
     write_owner(file_, path_, host);

@@ -5,10 +5,13 @@
 
 namespace bertrain {
 
-// Held from construction to destruction through the file `lock` in the directory. The kernel frees
-// the lock of a process that died, so a stale file of this host is taken over (and said); a file
-// left by another host cannot be judged from here and is refused. Throws Error that names the
-// owner's host and pid and the way out.
+// Held from construction to destruction by an flock on the file `lock` in the directory. The kernel
+// (for NFS the server) frees the lock of a process or machine that died, so who gets it is the owner:
+// a file that was left behind is taken over and this is said, whatever host it names, since a
+// preempted container comes back under another name. NFS counts as shared: Linux turns flock into a
+// lock on the server, unless the mount says `nolock` or `local_lock`. On FUSE and 9p, where an flock
+// usually holds on one machine only, a file of another host is refused until it is removed.
+// Throws Error that names the owner's host and pid and the way out.
 class RunLock {
  public:
   explicit RunLock(const std::string& directory);
