@@ -14,8 +14,9 @@ namespace bertrain {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Two vectors of columns, and as many rows as leave registers for B and A: 24 of 32, or 12 of 16.
-constexpr int kRows = (kLanes >= 16 || HWY_ARCH_ARM_A64) ? 12 : 6;
+// Two vectors of columns, and as many rows as leave registers for B and A: 24 of 32, or 12 of 16. For ARM, compilers
+// load the A of all rows before the products, which takes one more register a row: 16 of 32.
+constexpr int kRows = kLanes >= 16 ? 12 : HWY_ARCH_ARM_A64 ? 8 : 6;
 constexpr int64_t kColumns = 2 * kLanes;
 
 // Any tile but the plain one: part of the columns, bf16, a sum that begins with what is there.
@@ -90,7 +91,11 @@ HWY_NOINLINE void tile(const GemmTiles& t, const float* HWY_RESTRICT a, int64_t 
       for (auto& p : base) ++p;
     }
   }
-  store_tile<R>(t, sum, row);
+  // Of an array whose address leaves the function, GCC for ARM keeps a copy in memory at every step.
+  V result[R][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < R; ++i) result[i][0] = sum[i][0], result[i][1] = sum[i][1];
+  store_tile<R>(t, result, row);
 }
 
 template <bool kStepMajor>
