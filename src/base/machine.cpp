@@ -105,6 +105,14 @@ int usable_threads() {
   return std::max(1, limit > 0 ? std::min(limit, count) : count);
 }
 
+int use_threads(int64_t asked) {
+  int count = asked > 0 ? static_cast<int>(asked) : usable_threads();
+  omp_set_num_threads(count);
+  return count;
+}
+
+int loop_threads() { return omp_get_max_threads(); }
+
 uint64_t usable_memory() {
   auto bytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));

@@ -66,5 +66,13 @@ TEST(PeakMemory, GrowsWithWhatIsHeld) {
   EXPECT_GE(peak_memory(), before + (32 << 20)) << held.back();
 }
 
+TEST(Threads, NoneAskedForTakesWhatTheMachineAllows) {
+  EXPECT_EQ(use_threads(0), usable_threads());
+  EXPECT_EQ(loop_threads(), usable_threads());
+  EXPECT_EQ(use_threads(3), 3);
+  EXPECT_EQ(loop_threads(), 3);
+  use_threads(0);
+}
+
 }  // namespace
 }  // namespace bertrain

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/evaluate_command.h"
 #include "cli/finetune_command.h"
 #include "cli/inspect_command.h"
@@ -65,6 +66,7 @@ std::span<const Command* const> commands() { return kCommands; }
 
 int run_program(Args args) {
   remove_partial_files_on_signals();
+  use_threads(0);
   try {
     run_command(args);
     std::cout.flush();

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/training_run.h"
 #include "task/catalog.h"
 #include "train/signals.h"
@@ -85,6 +86,7 @@ void run_finetune(Args args, std::ostream& out) {
     parse_only_options(args, o.each());  // what was given stands over what was found
   }
   check_options(o);
+  use_threads(o.training.threads);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
     log_line("finetune: checking the model and the rows; the run is in {}", run.path());

@@ -1,8 +1,6 @@
 // The prepare command: the corpus is read and tokenized, paired and masked in the reference's order, and written.
 #include "cli/prepare_command.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <ostream>
 
@@ -176,7 +174,7 @@ void run_prepare(Args args, std::ostream& out) {
   std::vector<std::string> outputs = split_commas(options.output_file);
   std::vector<std::string> inputs = expand_globs(options.input_file);
   check_outputs(outputs, inputs, options.text.vocab_file);
-  omp_set_num_threads(options.threads > 0 ? static_cast<int>(options.threads) : usable_threads());
+  use_threads(options.threads);
   Tokenizer tokenizer = options.text.tokenizer({kUnknown, kClassify, kSeparate, kMask});
   RecordFiles files(outputs, options.gzip_compress);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
@@ -55,6 +56,7 @@ void run_pretrain(Args args, std::ostream& out) {
   ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, false);
   check_options(o);
+  use_threads(o.training.threads);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
     log_line("pretrain: checking the model and the records; the run is in {}", run.path());

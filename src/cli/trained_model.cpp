@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "cli/devices.h"
 #include "cli/load_report.h"
 #include "cli/model_source.h"
@@ -53,6 +54,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   if (o.model_dir.empty()) throw usage_error("--model_dir is needed: a model folder, or a run");
   if (o.input_file.empty()) throw usage_error("--input_file is needed");
   require_between("threads", o.threads, 0, kMaxThreads);
+  use_threads(o.threads);
   std::optional<std::string> path = find_model_folder(o.model_dir);
   if (!path) throw error("--model_dir={}: no model folder (there is no config.json)", o.model_dir);
   folder_ = *path;
@@ -74,8 +76,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task_ = make_described_task(description_, task);
   choice_.batch_size = batch_size;
   choice_.memory = parse_memory(o.memory);
-  backend_ = open_backend(o.device,
-                          {static_cast<int>(o.threads), choice_.memory, nullptr, leave_if_stopped});
+  backend_ = open_backend(o.device, {loop_threads(), choice_.memory, nullptr, leave_if_stopped});
   require_memory(task.config, false, choice_.memory);
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);

@@ -155,7 +155,7 @@ std::string TrainingRun::agreed_dtype() const {
 void TrainingRun::open_machine() {
   require_memory(job_.config, true, parse_memory(options_.memory));
   // Not taken from the first start: whatever their number, the bits are the same.
-  threads_ = options_.threads > 0 ? static_cast<int>(options_.threads) : usable_threads();
+  threads_ = loop_threads();
   agree_instruction_set();
   dtype_ = agreed_dtype();
   backend_ = open_backend(options_.device,

@@ -1,14 +1,13 @@
 // The vocab command: counts the words of text files on all threads and trains a vocabulary on them.
 #include "cli/vocab_command.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <ostream>
 #include <span>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/options.h"
 #include "storage/storage.h"
 #include "text/unicode.h"
@@ -56,7 +55,7 @@ struct Corpus {
 Corpus count_words(const VocabOptions& o, const std::vector<std::string>& files) {
   InvalidUtf8 invalid = parse_invalid_utf8(o.invalid_utf8);
   WordCounter counter(o.do_lower_case, o.strip_accents.value_or(o.do_lower_case),
-                      o.threads ? static_cast<int>(o.threads) : omp_get_max_threads());
+                      use_threads(o.threads));
   Corpus corpus;
   std::vector<std::string> batch;
   size_t bytes = 0;

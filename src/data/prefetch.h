@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/machine.h"
 #include "data/streams.h"
 
 namespace bertrain {
@@ -36,7 +37,12 @@ class Prefetch final : public Stream<T> {
   Prefetch& operator=(const Prefetch&) = delete;
 
   std::optional<T> next() override {
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable()) {
+      thread_ = std::thread([this, threads = loop_threads()] {
+        use_threads(threads);
+        run();
+      });
+    }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !ready_.empty() || ended_; });
     if (ready_.empty()) {

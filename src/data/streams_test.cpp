@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "data/prefetch.h"
 #include "data/shuffle.h"
 
@@ -177,6 +178,25 @@ TEST(Streams, PrefetchKeepsOrderAndCarriesExceptions) {
   EXPECT_EQ(drain(*failing, 3), iota(3));
   EXPECT_THROW(failing->next(), Error);
   EXPECT_THROW(failing->next(), Error);  // and it stays so
+}
+
+// R18: a thread that reads ahead tokenizes with as many threads as were asked for or the quota allows,
+// not with as many as OpenMP finds processors.
+TEST(Streams, PrefetchHasItsMakersNumberOfThreads) {
+  class Threads final : public Stream<Example> {
+   public:
+    std::optional<Example> next() override {
+      return Example{{"n", std::vector<int64_t>{loop_threads()}}};
+    }
+    uint64_t skip(uint64_t) override { return 0; }
+  };
+  int before = loop_threads();
+  for (int count : {1, 7}) {
+    EXPECT_EQ(use_threads(count), count);
+    std::unique_ptr<Stream<Example>> ahead = prefetch<Example>(std::make_unique<Threads>(), 1);
+    EXPECT_EQ(ahead->next(), (Example{{"n", std::vector<int64_t>{count}}}));
+  }
+  use_threads(before);
 }
 
 TEST(Streams, PrefetchStopsWhenItIsDropped) {
