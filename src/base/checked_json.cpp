@@ -11,8 +11,6 @@ namespace {
 // Beyond what any program here or of the formats' authors writes; what recurses over values (dump,
 // compare) stays far from the end of the stack.
 constexpr int kMostNesting = 100;
-// Keys of one object: each is searched among those before it, so that time grows with their square.
-constexpr size_t kMostKeys = 10'000;
 
 // "12:7" of the byte at which the parser stopped, both from 1.
 std::string line_and_column(std::string_view text, size_t byte) {

@@ -12,6 +12,10 @@
 
 namespace bertrain {
 
+// Keys of one object at most: each is searched among those before it, so that time grows with their
+// square. What is written here to be read again has to stay within it.
+inline constexpr size_t kMostKeys = 10'000;
+
 // The value of a JSON text. Throws Error "PLACE:LINE:COLUMN: this is not JSON: reason" for what is
 // none, is cut off, or is nested deeper than anything that is written here.
 Json parse_json(std::string_view text, std::string_view place);

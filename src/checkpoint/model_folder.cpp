@@ -18,7 +18,9 @@ constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
                            kTokenizerConfig = "tokenizer_config.json", kOurs = "bertrain.json",
                            kSpecialTokens = "special_tokens_map.json",
                            kWeights = "model.safetensors";
-constexpr uint64_t kMaxJson = 1 << 20;  // real ones have some kilobytes
+// Real ones have some kilobytes, but a classifier may have 1 MiB of labels, each in config.json twice
+// and, where it holds control characters, six times as long.
+constexpr uint64_t kMaxJson = 16 << 20;
 
 bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
 
@@ -36,13 +38,14 @@ Json config_of(const ModelFolder& folder) {
   if (folder.classifier_dropout) config["classifier_dropout"] = *folder.classifier_dropout;
   if (!folder.problem_type.empty()) config["problem_type"] = folder.problem_type;
   if (!folder.labels.empty()) {
-    Json names = Json::object(), numbers = Json::object();
+    // Keys are distinct, so nothing need be searched, which takes the square of their number.
+    Json::object_t names, numbers;
     for (size_t i = 0; i < folder.labels.size(); ++i) {
-      names[std::to_string(i)] = folder.labels[i];
-      numbers[folder.labels[i]] = i;
+      names.push_back({std::to_string(i), folder.labels[i]});
+      numbers.push_back({folder.labels[i], i});
     }
-    config["id2label"] = names;
-    config["label2id"] = numbers;
+    config["id2label"] = std::move(names);
+    config["label2id"] = std::move(numbers);
   }
   return config;
 }

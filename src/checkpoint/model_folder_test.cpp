@@ -73,6 +73,19 @@ TEST(ModelFolder, HoldsTheTokenizer) {
   EXPECT_EQ(json_at("mem://model/special_tokens_map.json")["mask_token"], "[MASK]");
 }
 
+TEST(ModelFolder, HoldsAsManyLabelsAsAClassifierMayHave) {
+  ModelFolder folder = sample();
+  folder.labels.clear();
+  for (int i = 0; i < 10'000; ++i) {
+    folder.labels.push_back(std::to_string(i) + std::string(100, '\x01'));  // \u0001 in JSON
+  }
+  folder.bertrain = {{"labels", folder.labels}};
+  write_model_folder("mem://model", folder, weights(), rename, transposes);
+  ModelFolder back = read_model_folder("mem://model");
+  EXPECT_EQ(back.labels, folder.labels);
+  EXPECT_EQ(back.bertrain, folder.bertrain);
+}
+
 TEST(ModelFolder, RoundTrip) {
   ModelFolder folder = sample();
   folder.strip_accents = true;
@@ -158,9 +171,9 @@ TEST(ModelFolder, PackedFilesAreBoundedByWhatTheyUnpackTo) {
   };
   pack("{}");
   read_model_folder("mem://packed");
-  pack("{" + std::string(2 << 20, ' ') + "}");
+  pack("{" + std::string(17 << 20, ' ') + "}");
   EXPECT_EQ(message_of([] { read_model_folder("mem://packed"); }),
-            "mem://packed/config.json: has more than 1048576 bytes, which no such file has");
+            "mem://packed/config.json: has more than 16777216 bytes, which no such file has");
 }
 
 TEST(ModelFolder, WhatCannotBeWrittenIsAnError) {

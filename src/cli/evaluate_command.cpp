@@ -22,7 +22,7 @@ struct EvaluateFlags {
       inference.each(v);
       v("eval_batch_size", eval_batch_size, "rows at a time; changes no result");
       v("max_eval_steps", max_eval_steps, "batches at most; 0: all rows");
-      v("json", json, "print all scores as one JSON object");
+      v("json", json, "print all scores and tables as one JSON object");
     };
   }
 };
@@ -40,25 +40,17 @@ void print_classes(const Json& classes, std::ostream& out) {
 }
 
 // The pairs of classes that are mistaken for each other most often, both ways together.
-void print_confusion(const Json& confusion, std::ostream& out) {
+void print_confused(const Json& pairs, std::ostream& out) {
   constexpr size_t kShown = 5;
-  auto labels = confusion["labels"].get<std::vector<std::string>>();
-  auto matrix = confusion["matrix"].get<std::vector<std::vector<uint64_t>>>();
-  std::vector<std::tuple<uint64_t, size_t, size_t>> pairs;
-  for (size_t a = 0; a < labels.size(); ++a) {
-    for (size_t b = a + 1; b < labels.size(); ++b) {
-      if (uint64_t count = matrix[a][b] + matrix[b][a]) pairs.emplace_back(count, a, b);
-    }
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const auto& x, const auto& y) {
-    return std::get<0>(x) != std::get<0>(y) ? std::get<0>(x) > std::get<0>(y) : x < y;
-  });
   if (pairs.empty()) return;
   out << "\nmost often confused:\n";
   for (size_t i = 0; i < pairs.size() && i < kShown; ++i) {
-    auto [count, a, b] = pairs[i];
-    out << fmt::format("  {} and {}: {} ({} of the first taken for the second)\n", labels[a],
-                       labels[b], count, matrix[a][b]);
+    const Json& pair = pairs[i];
+    auto first = pair["first_as_second"].get<uint64_t>();
+    auto second = pair["second_as_first"].get<uint64_t>();
+    out << fmt::format("  {} and {}: {} ({} of the first taken for the second)\n",
+                       pair["labels"][0].get<std::string>(), pair["labels"][1].get<std::string>(),
+                       first + second, first);
   }
 }
 
@@ -72,12 +64,14 @@ void run_evaluate(Args args, std::ostream& out) {
   EvaluationResult result = model.run(true, o.max_eval_steps, {});
   log_line("{} rows in {:.1f} s", result.rows, result.seconds);
   if (o.json) {
-    out << result.scores.dump(2) << "\n";
+    Json all = result.scores;
+    all.update(result.details);
+    out << all.dump(2) << "\n";
     return;
   }
   print_scores(result.scores, out);
-  if (result.scores.contains("classes")) print_classes(result.scores["classes"], out);
-  if (result.scores.contains("confusion")) print_confusion(result.scores["confusion"], out);
+  if (result.details.contains("classes")) print_classes(result.details["classes"], out);
+  if (result.details.contains("confused")) print_confused(result.details["confused"], out);
 }
 
 }  // namespace

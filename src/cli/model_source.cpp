@@ -21,7 +21,7 @@ struct Size {
 constexpr Size kSizes[] = {{"tiny", 2, 128, 2},   {"mini", 4, 256, 4},   {"small", 4, 512, 8},
                            {"medium", 8, 512, 8}, {"base", 12, 768, 12}, {"large", 24, 1024, 16}};
 
-constexpr uint64_t kMaxConfig = 1 << 20;  // real ones have some kilobytes
+constexpr uint64_t kMaxConfig = 16 << 20;  // some kilobytes, or all labels of a classifier
 
 bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
 

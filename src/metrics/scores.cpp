@@ -50,34 +50,61 @@ double Hits::f1() const {
 }
 
 void Confusion::add(size_t label, size_t predicted) {
-  check(label < classes_ && predicted < classes_, "a class beyond the number of classes");
-  ++counts_[label * classes_ + predicted];
+  check(label < classes() && predicted < classes(), "a class beyond the number of classes");
+  ++labelled_[label];
+  ++predicted_[predicted];
+  if (label == predicted) {
+    ++right_[label];
+  } else {
+    ++mistakes_[{label, predicted}];
+  }
+}
+
+uint64_t Confusion::count(size_t label, size_t predicted) const {
+  if (label == predicted) return right_[label];
+  auto found = mistakes_.find({label, predicted});
+  return found == mistakes_.end() ? 0 : found->second;
 }
 
 uint64_t Confusion::total() const {
-  return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0});
+  return std::accumulate(labelled_.begin(), labelled_.end(), uint64_t{0});
 }
 
 double Confusion::accuracy() const {
-  uint64_t right = 0;
-  for (size_t c = 0; c < classes_; ++c) right += count(c, c);
+  uint64_t right = std::accumulate(right_.begin(), right_.end(), uint64_t{0});
   return ratio(static_cast<double>(right), static_cast<double>(total()));
 }
 
 Hits Confusion::hits(size_t label) const {
   Hits h;
-  h.true_positive = count(label, label);
-  for (size_t other = 0; other < classes_; ++other) {
-    if (other == label) continue;
-    h.false_positive += count(other, label);
-    h.false_negative += count(label, other);
-  }
+  h.true_positive = right_[label];
+  h.false_positive = predicted_[label] - right_[label];
+  h.false_negative = labelled_[label] - right_[label];
   return h;
+}
+
+std::vector<Confusion::Mistaken> Confusion::most_mistaken(size_t most) const {
+  std::vector<Mistaken> pairs;
+  for (const auto& [pair, count] : mistakes_) {
+    auto [label, predicted] = pair;
+    uint64_t reverse = this->count(predicted, label);
+    if (label < predicted) {
+      pairs.push_back({label, predicted, count, reverse});
+    } else if (reverse == 0) {
+      pairs.push_back({predicted, label, 0, count});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const Mistaken& x, const Mistaken& y) {
+    if (x.count() != y.count()) return x.count() > y.count();
+    return std::pair(x.a, x.b) < std::pair(y.a, y.b);
+  });
+  if (pairs.size() > most) pairs.resize(most);
+  return pairs;
 }
 
 double Confusion::macro_f1() const {
   WeightedMean mean;
-  for (size_t c = 0; c < classes_; ++c) {
+  for (size_t c = 0; c < classes(); ++c) {
     Hits h = hits(c);
     if (h.support() + h.false_positive > 0) mean.add(h.f1());
   }
@@ -86,7 +113,7 @@ double Confusion::macro_f1() const {
 
 double Confusion::weighted_f1() const {
   WeightedMean mean;
-  for (size_t c = 0; c < classes_; ++c)
+  for (size_t c = 0; c < classes(); ++c)
     mean.add(hits(c).f1(), static_cast<double>(hits(c).support()));
   return mean.mean();
 }
@@ -94,7 +121,7 @@ double Confusion::weighted_f1() const {
 double Confusion::matthews() const {
   // R_K = (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)): c right of s, p predicted, t true.
   double right = 0, sum = 0, both = 0, predicted_squares = 0, true_squares = 0;
-  for (size_t c = 0; c < classes_; ++c) {
+  for (size_t c = 0; c < classes(); ++c) {
     Hits h = hits(c);
     auto truth = static_cast<double>(h.support());
     auto predicted = static_cast<double>(h.true_positive + h.false_positive);

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace bertrain {
@@ -31,16 +33,23 @@ struct Hits {
   uint64_t support() const { return true_positive + false_negative; }
 };
 
+// Counts of (label, predicted) pairs; memory grows with the pairs that occur, not with C².
 class Confusion {
  public:
-  explicit Confusion(size_t classes) : classes_(classes), counts_(classes * classes) {}
+  explicit Confusion(size_t classes) : labelled_(classes), predicted_(classes), right_(classes) {}
   void add(size_t label, size_t predicted);  // both below classes(), else a logic_error
-  size_t classes() const { return classes_; }
-  uint64_t count(size_t label, size_t predicted) const {
-    return counts_[label * classes_ + predicted];
-  }
+  size_t classes() const { return labelled_.size(); }
+  uint64_t count(size_t label, size_t predicted) const;
   uint64_t total() const;
-  double accuracy() const;  // 0 of nothing
+
+  // Two classes that were mistaken for each other, a < b.
+  struct Mistaken {
+    size_t a, b;
+    uint64_t a_as_b, b_as_a;  // rows of the first predicted as the second, and the reverse
+    uint64_t count() const { return a_as_b + b_as_a; }
+  };
+  std::vector<Mistaken> most_mistaken(size_t most) const;  // by falling count, at most so many
+  double accuracy() const;                                 // 0 of nothing
   Hits hits(size_t label) const;
   double macro_f1() const;     // mean over the classes that occur as label or as prediction
   double weighted_f1() const;  // mean weighted by support
@@ -48,8 +57,8 @@ class Confusion {
   double matthews() const;
 
  private:
-  size_t classes_;
-  std::vector<uint64_t> counts_;  // [C, C]: label, predicted
+  std::vector<uint64_t> labelled_, predicted_, right_;      // [C]
+  std::map<std::pair<size_t, size_t>, uint64_t> mistakes_;  // by (label, predicted)
 };
 
 // F1 over all decisions of several classes together (multi-label tasks).

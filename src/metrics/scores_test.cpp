@@ -46,6 +46,23 @@ TEST(Scores, ThreeClasses) {
   EXPECT_NEAR(c.matthews(), 12 / std::sqrt(24.0 * 22), 1e-15);
 }
 
+TEST(Scores, PairsOfClassesThatAreMistakenMostOften) {
+  Confusion c = confusion(100'000, {{7, 7}, {5, 3}, {3, 5}, {9, 1}, {1, 9}, {1, 9}, {99'999, 0}});
+  EXPECT_EQ(c.count(1, 9), 2u);
+  EXPECT_EQ(c.count(9, 9), 0u);
+  std::vector<Confusion::Mistaken> pairs = c.most_mistaken(10);
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].a, 1u);
+  EXPECT_EQ(pairs[0].b, 9u);
+  EXPECT_EQ(pairs[0].a_as_b, 2u);
+  EXPECT_EQ(pairs[0].b_as_a, 1u);
+  EXPECT_EQ(pairs[1].a, 3u);
+  EXPECT_EQ(pairs[2].b, 99'999u);
+  EXPECT_EQ(pairs[2].a_as_b, 0u);
+  EXPECT_EQ(pairs[2].b_as_a, 1u);
+  EXPECT_EQ(c.most_mistaken(1).size(), 1u);
+}
+
 TEST(Scores, MatthewsOfTwoClassesIsTheUsualOne) {
   Confusion c = confusion(2, {{1, 1}, {1, 1}, {1, 0}, {0, 0}, {0, 1}});
   double tp = 2, tn = 1, fp = 1, fn = 1;

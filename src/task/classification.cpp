@@ -148,6 +148,7 @@ class Classification final : public Task {
   void take(const JsonValue& description);
   void load();
   void refuse_records() const;
+  void refuse_many_labels() const;
   void load_train();
 
   ClassificationOptions options_;
@@ -164,6 +165,10 @@ class Classification final : public Task {
 void Classification::take(const JsonValue& description) {
   labels_ = std::make_shared<Labels>(description.at("labels").texts());
   if (labels_->size() < 2) description.at("labels").fail("two labels or more");
+  if (labels_->size() > kMostLabels || labels_->bytes() > kMostLabelBytes) {
+    description.at("labels").fail(
+        fmt::format("at most {} labels of {} bytes together", kMostLabels, kMostLabelBytes));
+  }
   auto fill = [&](std::string& option, const char* key) {
     if (!option.empty()) return;
     if (std::optional<JsonValue> found = description.find(key)) option = found->text();
@@ -220,6 +225,24 @@ void Classification::refuse_records() const {
   }
 }
 
+void Classification::refuse_many_labels() const {
+  constexpr std::string_view kWayOut =
+      "is it the label column? --label_column names another; to classify, rare labels have to be "
+      "joined";
+  if (labels_->size() > kMostLabels) {
+    throw usage_error("{}: column '{}' has {} different labels, a classifier at most {}: {}",
+                      options_.train_file, options_.label_column, labels_->size(), kMostLabels,
+                      kWayOut);
+  }
+  if (labels_->bytes() > kMostLabelBytes) {
+    throw usage_error(
+        "{}: the {} different labels of column '{}' have {} bytes together, a classifier's at most "
+        "{}: {}",
+        options_.train_file, labels_->size(), options_.label_column, labels_->bytes(),
+        kMostLabelBytes, kWayOut);
+  }
+}
+
 void Classification::load_train() {
   const std::string& file = options_.train_file;
   double fraction = options_.dev_file.empty() ? options_.dev_fraction : 0;
@@ -252,6 +275,7 @@ void Classification::load_train() {
   if (dev_) found.insert(found.end(), dev_->labels().begin(), dev_->labels().end());
   if (!labels_) {
     labels_ = std::make_shared<Labels>(Labels::learn(found));
+    refuse_many_labels();
     if (labels_->size() < 2) {
       throw error("{}: column '{}' has only the label {}; a classifier needs two at least", file,
                   options_.label_column, labels_->list());

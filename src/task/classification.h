@@ -55,8 +55,10 @@ struct ClassificationOptions {
 // classification_loss, the mean over examples.
 // Rows: `label` and `probability` of the likeliest class, `probabilities` in the order of
 // describe()'s labels; `id` where the table has ids; `gold` and `loss` where the label is known.
-// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, eval_count, classes (precision, recall, F1,
-// support of each), confusion (labels; matrix [label, predicted] of counts).
+// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, eval_count. Details: classes
+// (precision, recall, F1, support of each), confused (the pairs of classes taken for each other most
+// often), and of at most 100 classes confusion (labels; matrix [label, predicted] of counts).
+// A classifier has 2 to kMostLabels labels; more in a column are a usage error that names it.
 std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
                                           const BertConfig& config,
                                           std::shared_ptr<const Tokenizer> tokenizer,

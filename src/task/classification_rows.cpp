@@ -54,27 +54,49 @@ class ClassificationScorer final : public Scorer {
   }
 
   Json result() const override {
-    Json classes = Json::object(), matrix = Json::array();
-    for (size_t c = 0; c < labels_->size(); ++c) {
-      Hits hits = confusion_.hits(c);
-      classes[labels_->name(c)] = {{"precision", hits.precision()},
-                                   {"recall", hits.recall()},
-                                   {"f1", hits.f1()},
-                                   {"support", hits.support()}};
-      Json line = Json::array();
-      for (size_t p = 0; p < labels_->size(); ++p) line.push_back(confusion_.count(c, p));
-      matrix.push_back(std::move(line));
-    }
     return {{"eval_accuracy", confusion_.accuracy()},
             {"eval_loss", loss_.mean()},
             {"eval_macro_f1", confusion_.macro_f1()},
             {"eval_matthews", confusion_.matthews()},
-            {"eval_count", confusion_.total()},
-            {"classes", std::move(classes)},
-            {"confusion", {{"labels", labels_->names()}, {"matrix", std::move(matrix)}}}};
+            {"eval_count", confusion_.total()}};
+  }
+
+  Json details() const override {
+    Json classes = Json::object(), confused = Json::array();
+    // Labels are distinct, so nothing need be searched, which takes the square of their number.
+    auto& entries = classes.get_ref<Json::object_t&>();
+    for (size_t c = 0; c < labels_->size(); ++c) {
+      Hits hits = confusion_.hits(c);
+      entries.push_back({labels_->name(c),
+                         {{"precision", hits.precision()},
+                          {"recall", hits.recall()},
+                          {"f1", hits.f1()},
+                          {"support", hits.support()}}});
+    }
+    for (const Confusion::Mistaken& pair : confusion_.most_mistaken(kMostPairs)) {
+      confused.push_back({{"labels", {labels_->name(pair.a), labels_->name(pair.b)}},
+                          {"first_as_second", pair.a_as_b},
+                          {"second_as_first", pair.b_as_a}});
+    }
+    Json all = {{"classes", std::move(classes)}, {"confused", std::move(confused)}};
+    if (labels_->size() <= kMostInMatrix) all["confusion"] = matrix();
+    return all;
   }
 
  private:
+  static constexpr size_t kMostInMatrix = 100;  // classes; a larger matrix nobody reads
+  static constexpr size_t kMostPairs = 50;
+
+  Json matrix() const {
+    Json lines = Json::array();
+    for (size_t c = 0; c < labels_->size(); ++c) {
+      Json line = Json::array();
+      for (size_t p = 0; p < labels_->size(); ++p) line.push_back(confusion_.count(c, p));
+      lines.push_back(std::move(line));
+    }
+    return {{"labels", labels_->names()}, {"matrix", std::move(lines)}};
+  }
+
   std::shared_ptr<const Labels> labels_;
   Confusion confusion_;
   WeightedMean loss_;

@@ -280,14 +280,61 @@ TEST(Classification, ScoresCountEveryRowOnce) {
   EXPECT_DOUBLE_EQ(result["eval_accuracy"].get<double>(), 0.75);
   EXPECT_DOUBLE_EQ(result["eval_loss"].get<double>(), 2.5);
   EXPECT_EQ(result["eval_count"], 4);
-  EXPECT_DOUBLE_EQ(result["classes"]["0"]["recall"].get<double>(), 0.5);
-  EXPECT_DOUBLE_EQ(result["classes"]["0"]["precision"].get<double>(), 1);
-  EXPECT_DOUBLE_EQ(result["classes"]["1"]["precision"].get<double>(), 2.0 / 3);
-  EXPECT_DOUBLE_EQ(result["classes"]["1"]["f1"].get<double>(), 0.8);
-  EXPECT_DOUBLE_EQ(result["classes"]["2"]["f1"].get<double>(), 0);  // never there: no 0 / 0
+  Json details = scorer->details();
+  EXPECT_DOUBLE_EQ(details["classes"]["0"]["recall"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(details["classes"]["0"]["precision"].get<double>(), 1);
+  EXPECT_DOUBLE_EQ(details["classes"]["1"]["precision"].get<double>(), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(details["classes"]["1"]["f1"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(details["classes"]["2"]["f1"].get<double>(), 0);  // never there: no 0 / 0
   EXPECT_NEAR(result["eval_macro_f1"].get<double>(), (2.0 / 3 + 0.8) / 2, 1e-12);
-  EXPECT_EQ(result["confusion"]["matrix"], (Json{{1, 1, 0}, {0, 2, 0}, {0, 0, 0}}));
+  EXPECT_EQ(details["confusion"]["matrix"], (Json{{1, 1, 0}, {0, 2, 0}, {0, 0, 0}}));
+  EXPECT_EQ(
+      details["confused"],
+      Json::array({{{"labels", {"0", "1"}}, {"first_as_second", 1}, {"second_as_first", 0}}}));
   EXPECT_THROW(scorer->add({{"label", Strings{"0"}}}), Error);
+}
+
+std::string numbered_rows(size_t count, const std::string& filling = "") {
+  std::string rows;
+  for (size_t i = 0; i < count; ++i) rows += std::to_string(i) + filling + "\ta\n";
+  return rows;
+}
+
+TEST(Classification, WhatIsKeptOfScoresDoesNotGrowWithTheLabels) {
+  auto task = make(headerless(numbered_rows(1000)));
+  auto scorer = task->scorer();
+  for (int i = 0; i < 1000; ++i) {
+    scorer->add({{"gold", Strings{std::to_string(i)}},
+                 {"label", Strings{std::to_string(i / 2)}},
+                 {"loss", std::vector<float>{1}}});
+  }
+  Json result = scorer->result();
+  for (const auto& [name, value] : result.items()) EXPECT_TRUE(value.is_number()) << name;
+  Json details = scorer->details();
+  EXPECT_EQ(details["classes"].size(), 1000u);
+  EXPECT_EQ(details["classes"]["3"]["support"], 1);
+  EXPECT_EQ(details["confused"].size(), 50u);
+  EXPECT_FALSE(details.contains("confusion"));
+}
+
+TEST(Classification, ColumnsOfTooManyLabelsAreRefused) {
+  EXPECT_EQ(make(headerless(numbered_rows(10000)))->describe()["labels"].size(), 10000u);
+  auto refused = [](const std::string& rows, const char* text) {
+    EXPECT_THAT([&] { make(headerless(rows)); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("train.tsv: "), HasSubstr(text),
+                                           HasSubstr("is it the label column?"))));
+  };
+  refused(numbered_rows(10001),
+          "column '1' has 10001 different labels, a classifier at most 10000");
+  refused(numbered_rows(1000, std::string(1100, 'x')),
+          "the 1000 different labels of column '1' have 1102890 bytes together");
+  Json description = make(headerless("0\ta\n1\ta\n"))->describe();
+  for (int i = 2; i <= 10000; ++i) description["labels"].push_back(std::to_string(i));
+  ClassificationOptions test;
+  write_text("mem://classification/test.tsv", "text\na\n");
+  test.test_file = "mem://classification/test.tsv";
+  EXPECT_THAT([&] { make(test, &description); },
+              ThrowsMessage<Error>(HasSubstr("at most 10000 labels")));
 }
 
 TEST(Classification, ScoresOfNothingAreNumbers) {

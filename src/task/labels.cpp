@@ -44,6 +44,12 @@ int64_t Labels::find(std::string_view name) const {
   return found == index_.end() ? -1 : found->second;
 }
 
+size_t Labels::bytes() const {
+  size_t sum = 0;
+  for (const std::string& name : names_) sum += name.size();
+  return sum;
+}
+
 std::string Labels::list() const {
   constexpr size_t kShown = 20;
   std::string text;

@@ -10,6 +10,11 @@
 
 namespace bertrain {
 
+// What a model folder can hold: its config.json has each label as a key, and lists all of them three
+// times over.
+inline constexpr size_t kMostLabels = 10'000;
+inline constexpr size_t kMostLabelBytes = size_t{1} << 20;  // of all together
+
 // Learnt from training rows, then stored with the model, so that outputs always carry names.
 class Labels {
  public:
@@ -25,6 +30,8 @@ class Labels {
   const std::string& name(size_t index) const { return names_.at(index); }
   const std::vector<std::string>& names() const { return names_; }
   int64_t find(std::string_view name) const;  // -1: unknown
+
+  size_t bytes() const;  // of all names
 
   std::string list() const;  // for messages: "'a', 'b', … (20 in all)"
 

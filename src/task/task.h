@@ -46,8 +46,11 @@ class Scorer {
  public:
   virtual ~Scorer() = default;
   virtual void add(const Example& row) = 0;
-  virtual Json result()
-      const = 0;  // {"eval_accuracy": 0.84, …}; scalars first, then nested details
+  // {"eval_accuracy": 0.84, …}: numbers only, as many for any data, so that they can be kept with
+  // every checkpoint and model.
+  virtual Json result() const = 0;
+  // Tables for who asks for them: of each class and the like, as large as the task makes them.
+  virtual Json details() const { return Json::object(); }
 };
 
 class Task {

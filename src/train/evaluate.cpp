@@ -85,6 +85,7 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
   take_finished();
   if (scorer) {
     result.scores = scorer->result();
+    result.details = scorer->details();
     require_finite(result.scores, options.split);
   }
   result.seconds = seconds_since(start);

@@ -20,7 +20,8 @@ struct EvaluateOptions {
 };
 
 struct EvaluationResult {
-  Json scores = Json::object();  // of Scorer::result(); empty where `score` was false
+  Json scores = Json::object();   // of Scorer::result(); empty where `score` was false
+  Json details = Json::object();  // of Scorer::details(); likewise
   uint64_t rows = 0;
   double seconds = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "formats/crc32c.h"
 #include "storage/storage.h"
@@ -42,6 +43,10 @@ Json fingerprint(const std::string& uri) {
 }
 
 Json fingerprints(const std::vector<std::string>& uris) {
+  if (uris.size() > kMostKeys) {
+    throw usage_error("{} data files, from {} on: a run lists at most {}; join some of them",
+                      uris.size(), uris.front(), kMostKeys);
+  }
   Json all = Json::object();
   for (const std::string& uri : uris) all[uri] = fingerprint(uri);
   return all;

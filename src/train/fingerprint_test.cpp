@@ -33,6 +33,12 @@ TEST(Fingerprint, LargeFilesAreSampledToTheirEnd) {
   EXPECT_NE(one(text), before);
 }
 
+TEST(Fingerprint, MoreFilesThanARecordCanListAreRefused) {
+  write_text("mem://fingerprint/many", "x");
+  std::vector<std::string> files(10'001, "mem://fingerprint/many");
+  EXPECT_THROW(fingerprints(files), Error);
+}
+
 TEST(Fingerprint, LinesCountInTheirOrder) {
   Json one = fingerprint_of_lines({"a", "bc"});
   EXPECT_EQ(one["lines"], Json(2));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kState = "state.safetensors", kPosition = "position.json",
                            kStep = "global_step";
-constexpr uint64_t kMaxPosition = 64 << 20;  // scores of many classes among it
+constexpr uint64_t kMaxPosition = 1 << 20;  // a few numbers
 
 Json read_position(const SavedState& saved) {
   std::string file = join_path(saved.directory, kPosition);
