@@ -65,6 +65,7 @@ bool RunCheckpoints::restore() {
   best_ = earlier_step(checked, "best", step_);
   best_scores_ = scores_of(checked, "best_scores");
   if (best_ >= 0 && !rule_.metric.empty()) checked.at("best_scores").at(rule_.metric).number();
+  if (best_ != step_) find_best();
   // A kill between the two leaves the best state saved but not yet marked.
   if (best_ == step_) store_.set_best(step_);
   // Only now, as the state that is gone on from has proved to be of use.
@@ -134,13 +135,34 @@ void RunCheckpoints::save(int64_t step) {
   saved_ = step;
 }
 
-int64_t RunCheckpoints::load_best() {
-  if (best_ < 0 || best_ == saved_) return saved_;
-  std::optional<SavedState> best = store_.best();
-  if (!best || best->step != best_) {
-    throw error("{}: the state of the best step, {}, is gone", directory_, best_);
+// The state of the best step, whole. Somebody may have removed it to make room: the run then goes on
+// without, as the newest state is sound and the steps until here would be lost.
+std::optional<SavedState> RunCheckpoints::find_best() {
+  if (best_ < 0) return std::nullopt;
+  std::string reason = "it is gone";
+  try {
+    std::optional<SavedState> best = store_.best();
+    if (best && best->step == best_) {
+      verify_state(*best);
+      return best;
+    }
+  } catch (const Error& e) {
+    reason = e.what();
   }
-  verify_state(*best);
+  log_warning(
+      "{}: the state of the best step, {}, cannot be used: {}; that of step {} takes its "
+      "place",
+      directory_, best_, reason, saved_);
+  best_ = -1;
+  best_scores_ = nullptr;
+  if (evaluated_ == saved_) judge(evaluated_, scores_);
+  return std::nullopt;
+}
+
+int64_t RunCheckpoints::load_best() {
+  if (best_ == saved_) return saved_;
+  std::optional<SavedState> best = find_best();
+  if (!best) return saved_;
   std::unique_ptr<CheckpointReader> reader = open_state(*best);
   for (const Parameter& p : state_.parameters()) state_.set(p.name, reader->read(p.name));
   return best_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -24,7 +25,8 @@ class RunCheckpoints {
   RunCheckpoints(const std::string& directory, State& state, int64_t keep, BestRule rule);
 
   // Puts the newest complete state back; false where there is none. Throws Error when a state does
-  // not fit the model.
+  // not fit the model. Where the best state is gone or damaged this is said, and the newest takes its
+  // place until an evaluation is better.
   bool restore();
 
   int64_t step() const { return step_; }                 // that was restored; 0 at a new start
@@ -44,11 +46,12 @@ class RunCheckpoints {
 
   int64_t best_step() const { return best_; }  // −1: no evaluation yet
   const Json& best_scores() const { return best_scores_; }
-  // Puts the parameters of the best state back, or leaves the newest where none was evaluated.
-  // Returns the step whose model it is.
+  // Puts the parameters of the best state back, or leaves the newest where none was evaluated or the
+  // best is gone (which is said). Returns the step whose model it is.
   int64_t load_best();
 
  private:
+  std::optional<SavedState> find_best();
   std::string directory_;
   State& state_;
   StateStore store_;

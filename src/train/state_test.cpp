@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "backend/host_arrays.h"
 #include "base/error.h"
 #include "base/error_message.h"
 #include "optim/adamw.h"
@@ -15,26 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// A backend that only keeps host arrays.
-struct HostArray : DeviceArray {
-  explicit HostArray(Array a) : value(std::move(a)) {}
-  const ArrayType& type() const override { return value.type; }
-  Array value;
-};
-class HostBackend : public Backend {
- public:
-  int replicas() const override { return 1; }
-  int64_t row_slots(int64_t) const override { return 0; }
-  bool takes(const Node&) const override { return false; }
-  std::unique_ptr<Program> compile(const Graph&) override { return nullptr; }
-  std::shared_ptr<DeviceArray> put(const Array& value, Placement) override {
-    return std::make_shared<HostArray>(value);
-  }
-  Array get(const DeviceArray& value) override {
-    return dynamic_cast<const HostArray&>(value).value;
-  }
-};
 
 // A checkpoint in memory: read what was written.
 class MemoryCheckpoint : public CheckpointReader, public CheckpointWriter {
