@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/storage.h"
+#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
@@ -114,15 +115,49 @@ Json read_record(const std::string& file) {
   }
 }
 
+// The names of files may be any bytes, JSON holds UTF-8 alone: of a text that is not, each byte that is
+// in no character becomes \xff and each backslash two, so that it can be read back. Other texts stay.
+std::string in_utf8(const std::string& text) {
+  if (!find_invalid_utf8(text)) return text;
+  std::string result;
+  for (std::string_view rest = text; !rest.empty();) {
+    Decoded next = decode_utf8(rest);
+    for (char c : rest.substr(0, next.bytes)) {
+      if (!next.valid) {
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      } else {
+        result += c == '\\' ? "\\\\" : std::string(1, c);
+      }
+    }
+    rest.remove_prefix(next.bytes);
+  }
+  return result;
+}
+
+Json in_utf8(const Json& json) {
+  if (json.is_string()) return in_utf8(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return json;
+  Json result = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_array()) {
+      result.push_back(in_utf8(value));
+    } else {
+      result[in_utf8(key)] = in_utf8(value);
+    }
+  }
+  return result;
+}
+
 // The parts of a record that two starts of a run share.
 constexpr const char* kCompared[] = {"command", "settings", "task", "data", "model"};
 
+// As run.json holds them.
 Json compared(const RunRequest& request) {
-  return {{"command", request.command},
-          {"settings", request.settings},
-          {"task", request.task},
-          {"data", request.data},
-          {"model", request.model}};
+  return in_utf8({{"command", request.command},
+                  {"settings", request.settings},
+                  {"task", request.task},
+                  {"data", request.data},
+                  {"model", request.model}});
 }
 
 }  // namespace
@@ -283,7 +318,7 @@ void RunDirectory::start(const RunRequest& request) {
   Json now = compared(request);
   for (auto& [name, value] : now.items()) record_[name] = value;
   record_.erase("finished");
-  record_["arguments"] = request.arguments;
+  record_["arguments"] = in_utf8(Json(request.arguments));
   record_["starts"].push_back(utc_time());
   save();
 }

@@ -68,6 +68,24 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
   EXPECT_EQ(run.finished_step(), 7);
 }
 
+TEST(RunDirectory, NamesOfAnyBytesAreComparedAsTheyAreStored) {
+  std::string path = fresh_path("bytes");
+  RunRequest first = request(1, {"a"});
+  first.arguments = {"--train_file=\xff.tsv"};
+  first.settings["train_file"] = "\xc3\xa9\\\xff.tsv";
+  first.data = {{"\xff.tsv", "12 bytes"}, {"\xfe.tsv", "13 bytes"}};
+  { RunDirectory(path, Resume::automatic, false).start(first); }
+  RunDirectory run(path, Resume::automatic, false);
+  EXPECT_EQ(message_of([&] { run.compare(first); }), "no error");
+  EXPECT_EQ(run.record()["arguments"], Json({"--train_file=\\xff.tsv"}));
+  EXPECT_EQ(run.record()["settings"]["train_file"], "\xc3\xa9\\\\\\xff.tsv");
+  EXPECT_EQ(run.record()["data"].size(), 2u);
+  RunRequest other = first;
+  other.data = {{"\xff.tsv", "12 bytes"}, {"\xfd.tsv", "13 bytes"}};
+  EXPECT_THAT(message_of([&] { run.compare(other); }),
+              HasSubstr("data.\\xfd.tsv: nothing before, \"13 bytes\" now"));
+}
+
 TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
   std::string path = fresh_path("other");
   { RunDirectory(path, Resume::automatic, false).start(request(1, {"a", "b"})); }
