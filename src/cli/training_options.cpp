@@ -85,7 +85,8 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("save_every", save_every, "checkpoint as often, in the same units; always at the end");
   v("keep", keep, "newest checkpoints that are kept; the best one is kept besides");
   v("log_every", log_every, "steps between log lines");
-  v("stop_after", stop_after, "stop after this step as if interrupted; 0: run to the end");
+  v("stop_after", stop_after,
+    "save and leave after this step, with exit code 0; without it the run goes on; 0: to the end");
   v("resume", resume, "auto, never, require, or inexact (go on although settings changed)");
   v("overwrite", overwrite, "remove an earlier run in output_dir first");
 }

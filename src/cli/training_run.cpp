@@ -38,9 +38,16 @@ uint64_t bytes_of(const Named<ArrayType>& types) {
   return bytes;
 }
 
-void say_finished(const RunDirectory& run, std::ostream& out) {
-  out << fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n",
-                     *run.finished_step(), run.file("model"));
+// A result: for the command's stream, and for log.txt.
+void say(RunDirectory& run, std::ostream& out, const std::string& text) {
+  run.note(text);
+  out << text;
+}
+
+void say_finished(RunDirectory& run, std::ostream& out) {
+  say(run, out,
+      fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n",
+                  *run.finished_step(), run.file("model")));
 }
 
 // The parts of a run, made in the order of use; each phase is one method.
@@ -80,7 +87,7 @@ class TrainingRun {
   void log_banner();
   bool train_steps();
   void publish(std::ostream& out);
-  void leave(std::ostream& out) const;
+  void leave(std::ostream& out);
 
   bool changed(std::initializer_list<const char*> settings) const;
   void agree_instruction_set() const;
@@ -315,8 +322,8 @@ void TrainingRun::publish(std::ostream& out) {
   print_scores(scores, text);
   text << "global_step = " << step << "\nmodel = " << run_.file("model") << "\n";
   if (!predictions.empty()) text << "test_predictions = " << predictions << "\n";
-  run_.note(text.str());
-  out << text.str();
+  say(run_, out, text.str());
+  log_line("finished: {} steps are done, and the model is that of step {}", job_.steps, step);
 }
 
 // The file of the test rows' predictions by the model that the state holds; "" where there are none.
@@ -335,7 +342,8 @@ std::string TrainingRun::predict_test() {
   return file;
 }
 
-void TrainingRun::leave(std::ostream& out) const {
+// Stopping where the user said is what was asked for, and no failure: exit code 0.
+void TrainingRun::leave(std::ostream& out) {
   int64_t step = checkpoints_->saved_step();
   if (options_.stop_after == 0 || step < options_.stop_after) {
     throw Error(
@@ -344,9 +352,10 @@ void TrainingRun::leave(std::ostream& out) const {
                     step, job_.steps),
         ExitCode::retry);
   }
-  out << fmt::format(
-      "stopped after step {} of {} (--stop_after={}); without it the same command goes on\n", step,
-      job_.steps, options_.stop_after);
+  say(run_, out,
+      fmt::format("stopped after step {} of {} (--stop_after={}); without it the same command goes "
+                  "on\n",
+                  step, job_.steps, options_.stop_after));
 }
 
 }  // namespace
