@@ -51,4 +51,12 @@ LogSink::~LogSink() {
   sinks().added.erase(id_);
 }
 
+bool Silence::is_long() {
+  auto now = std::chrono::steady_clock::now();
+  if (std::chrono::duration<double>(now - last_).count() < wait_) return false;
+  last_ = now;
+  wait_ = later_;
+  return true;
+}
+
 }  // namespace bertrain

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,18 @@ class LogSink {
 
  private:
   int id_;
+};
+
+// Whether nothing was said for so long that a line is due: first after `first` seconds, then after
+// `later` each time.
+class Silence {
+ public:
+  Silence(double first, double later) : wait_(first), later_(later) {}
+  bool is_long();  // true: the caller says something now
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  double wait_, later_;
 };
 
 template <class... Args>

@@ -214,7 +214,12 @@ void TrainingRun::prepare_loop() {
 double TrainingRun::epoch_steps() const {
   bool asked = loop_.eval_every.unit == Cadence::epochs || loop_.save_every.unit == Cadence::epochs;
   if (job_.steps_per_epoch > 0 || !asked) return job_.steps_per_epoch;
-  uint64_t count = task_.examples("train")->skip(kForever);
+  uint64_t count = 0;
+  Silence silence(3, 30);
+  stoppable(task_.examples("train"), [&](uint64_t examples) {
+    count += examples;
+    if (silence.is_long()) log_line("counting the records of an epoch: {} so far", count);
+  })->skip(kForever);
   return static_cast<double>(count) / static_cast<double>(options_.train_batch_size);
 }
 
@@ -303,7 +308,13 @@ bool TrainingRun::train_steps() {
   data.seed = static_cast<uint64_t>(options_.seed);
   data.cut_at_pass_ends = job_.cut_at_pass_ends;
   data.pack.capacities = capacities_;
-  BatchStream batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
+  StopSignals signals;  // before the data are read forward to where a run goes on
+  BatchStream batches;
+  try {
+    batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
+  } catch (const Stopped&) {
+    return false;  // what the run goes on from is saved
+  }
   Journal journal(run_.path(), checkpoints_->step(), job_.steps, options_.log_every);
   bool done = train(loop_, *runner_, *batches, *checkpoints_, journal, evaluate_dev);
   log_line("{:.1f} % of the computed tokens were filling; peak memory {} MiB",

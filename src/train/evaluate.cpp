@@ -26,15 +26,12 @@ class Heartbeat {
     if (std::optional<uint64_t> count = task.count(split)) of_ = fmt::format(" of {}", *count);
   }
   void rows(uint64_t done) {
-    constexpr double kSilence = 30;  // seconds
-    if (seconds_since(last_) < kSilence) return;
-    log_line("{}: {}{} rows are done", split_, done, of_);
-    last_ = Clock::now();
+    if (silence_.is_long()) log_line("{}: {}{} rows are done", split_, done, of_);
   }
 
  private:
   std::string split_, of_;
-  Clock::time_point last_ = Clock::now();
+  Silence silence_{30, 30};
 };
 
 // A loss that is no number makes every other score worthless.

@@ -46,7 +46,6 @@ Error not_finite(int64_t step, const std::vector<Batch>& micro, const StepResult
 
 bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Batch>>& batches,
            RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate) {
-  StopSignals signals;
   Stopwatch since_evaluation, since_save;
   int64_t step = checkpoints.step();
   // What is due after a step is decided here, before the next one, so that a resumed run makes up

@@ -20,7 +20,8 @@ struct LoopOptions {
   int64_t stop_after = 0;  // leave after this step as if interrupted; 0: never
 };
 
-// Trains from where `checkpoints` stand to the last step. `evaluate` gives the scores of the model
+// Trains from where `checkpoints` stand to the last step, or until StopSignals, which the caller
+// holds, has a request. `evaluate` gives the scores of the model
 // as it is (an empty function: there is nothing to evaluate on); it may leave by Stopped. At the
 // end, and wherever the loop leaves, the state is in a checkpoint. Returns true when all steps are
 // done, false when a signal or stop_after ended it before.

@@ -1,6 +1,7 @@
 // The handlers of SIGTERM and SIGINT.
 #include "train/signals.h"
 
+#include <atomic>
 #include <csignal>
 
 #include "base/error.h"
@@ -8,7 +9,10 @@
 namespace bertrain {
 namespace {
 
-volatile std::sig_atomic_t request = 0;
+// Set by a handler and read by every thread: of the types that both may share, the one that is also
+// seen by other threads in order.
+std::atomic<int> request = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
 struct sigaction before_term, before_int;
 bool alive = false;
 

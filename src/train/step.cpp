@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "train/signals.h"
 
 namespace bertrain {
 namespace {
@@ -132,12 +133,14 @@ DeviceArrays StepRunner::run_micro(uint64_t step, const std::vector<Batch>& micr
                                    const Named<double>& normalisers) {
   Backend& backend = state_.backend();
   for (const Batch& batch : micro) {
+    leave_if_stopped();  // whatever the backend looks at
     Compiled& program = compiled(Kind::micro, batch.capacity);
     DeviceArrays inputs = inputs_of(program, step);
     add_batch(task_.schema(), batch, backend, inputs);
     add_weights(terms_, normalisers, batch, backend, inputs);
     for (auto& [name, sum] : program.program->run(std::move(inputs))) sums_[name] = sum;
   }
+  leave_if_stopped();
   Compiled& program = compiled(Kind::apply, {});
   return program.program->run(inputs_of(program, step));
 }

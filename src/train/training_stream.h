@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "data/packer.h"
@@ -18,15 +19,19 @@ struct TrainingStreamOptions {
   // batch: Google's order); true, the batch ends there, smaller than the others, so that a pass is
   // ⌈count / batch_size⌉ steps.
   bool cut_at_pass_ends = false;
+  double silence = 3;  // seconds before a start says how far it has read forward
   PackOptions pack;
 };
 
-// The same examples, but next() throws Stopped once a signal asked to leave: a large batch takes
-// long to put together.
-ExampleStream stoppable(ExampleStream examples);
+// The same examples, but next() and skip() throw Stopped once a signal asked to leave: a large batch
+// takes long to put together, and records are read to be skipped. `on_read` hears of what is passed over or
+// given, a few hundred examples at a time.
+ExampleStream stoppable(ExampleStream examples,
+                        std::function<void(uint64_t examples)> on_read = {});
 
 // The batch of step `first_step`, of the next one, … without end, packed by a thread of their own.
-// The same batches whether the stream began at step 0 or not.
+// The same batches whether the stream began at step 0 or not. Reading forward to a later step may
+// throw Stopped, and is said where it takes long.
 BatchStream training_batches(const Task& task, const TrainingStreamOptions& options,
                              uint64_t first_step);
 

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "train/signals.h"
 
 namespace bertrain {
 namespace {
@@ -103,6 +106,39 @@ TEST(TrainingStream, BatchLargerThanTheData) {
   Numbers task(3);
   EXPECT_EQ(rows_of(task, options(true), 0, 2)[1].size(), 3u);
   EXPECT_EQ(rows_of(task, options(false), 0, 2)[1].size(), 4u);
+}
+
+// As records are: each has to be read.
+class Records : public Numbers {
+ public:
+  using Numbers::Numbers;
+  ExampleStream examples(std::string_view split) const override {
+    return transform(Numbers::examples(split), [](Example example) { return example; });
+  }
+};
+
+TEST(TrainingStream, ReadingForwardEndsWithASignal) {
+  Records task(10'000);
+  StopSignals signals;
+  EXPECT_NO_THROW(training_batches(task, options(false), 2000));
+  std::raise(SIGTERM);
+  EXPECT_THROW(training_batches(task, options(false), 2000), Stopped);
+}
+
+TEST(TrainingStream, ReadingForwardIsSaidWhereItTakesLong) {
+  Records task(10'000);
+  std::string said;
+  LogSink sink([&](std::string_view line) { said += line; });
+  TrainingStreamOptions o = options(false);
+  training_batches(task, o, 2000);
+  EXPECT_EQ(said, "");
+  o.silence = 0;
+  for (int64_t buffer : {1, 100, 100'000}) {  // skipped, by blocks, or read to be shuffled
+    o.shuffle_buffer = buffer;
+    said.clear();
+    training_batches(task, o, 2000);
+    EXPECT_EQ(said.substr(0, 33), "reading forward to record 8000, w") << buffer;
+  }
 }
 
 TEST(TrainingStream, NoDataIsAnError) {
