@@ -170,8 +170,6 @@ ModelFolder read_model_folder(std::string_view directory) {
     Json tokens = read_json(map);
     refuse_other_tokenizers(JsonValue(tokens, map));
   }
-  std::string vocabulary = join_path(directory, kVocabulary);
-  if (is_there(vocabulary)) folder.vocabulary = read_vocabulary_lines(vocabulary);
   std::string ours = join_path(directory, kOurs);
   folder.bertrain = is_there(ours) ? read_json(ours) : Json();
   return folder;

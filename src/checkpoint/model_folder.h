@@ -21,7 +21,9 @@ struct ModelFolder {
   std::string problem_type;         // "single_label_classification", …; empty: left out
   std::optional<double> classifier_dropout;
 
-  std::vector<std::string> vocabulary;  // tokens by id, special tokens among them
+  // Tokens by id, special tokens among them, to be written. Reading leaves it empty: what reads a
+  // vocabulary with all its traps is Vocabulary::read, of the folder's vocab.txt.
+  std::vector<std::string> vocabulary;
   bool do_lower_case = true;
   std::optional<bool> strip_accents;  // absent: as do_lower_case
   int64_t max_chars_per_word = 200;
@@ -39,9 +41,8 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Transposes& transposes);
 
 // What a folder of ours or of transformers says of its model; the weights are open_checkpoint()'s.
-// Keys of config.json that are fields here are taken out of `config`; the vocabulary is the lines
-// of vocab.txt, none when it is not there. Throws Error naming the file that is missing or damaged;
-// a folder without bertrain.json has bertrain null.
+// Keys of config.json that are fields here are taken out of `config`. Throws Error naming the file
+// that is missing or damaged; a folder without bertrain.json has bertrain null.
 ModelFolder read_model_folder(std::string_view directory);
 
 // Whether the directory holds a config.json and so can be read as a model folder.

@@ -76,16 +76,6 @@ std::string vocabulary_text(const std::vector<std::string>& tokens) {
   return text;
 }
 
-std::vector<std::string> read_vocabulary_lines(std::string_view uri) {
-  std::vector<std::string> tokens;
-  auto lines = read_lines(uri);
-  for (std::string line; lines->next(line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    tokens.push_back(line);
-  }
-  return tokens;
-}
-
 std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& folder) {
   auto require = [&](const char* token) {
     std::optional<int64_t> id = id_of(folder.vocabulary, token);

@@ -19,6 +19,5 @@ std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& fol
 std::vector<std::pair<std::string, std::string>> special_tokens();
 
 std::string vocabulary_text(const std::vector<std::string>& tokens);  // one a line
-std::vector<std::string> read_vocabulary_lines(std::string_view uri);
 
 }  // namespace bertrain

@@ -14,6 +14,10 @@
 namespace bertrain {
 namespace {
 
+constexpr uint64_t kMaxRecord = 64 << 20;  // of run.json, with the names of all data files
+constexpr uint64_t kMaxLock = 4096;
+constexpr size_t kMaxEntry = 1 << 20;  // a line of metrics.jsonl: some numbers
+
 std::string record_file(const std::string& path) { return join_path(path, "run.json"); }
 
 bool is_run(const std::string& path, std::string_view start) {
@@ -27,6 +31,10 @@ std::vector<Json> last_entries(const std::string& file, const std::string& key, 
   auto lines = read_lines(file);
   std::string line;
   while (lines->next(line)) {
+    if (line.size() > kMaxEntry) {
+      throw error("{}:{}: a line of {} bytes, which no entry of a run has", file,
+                  lines->line_number(), line.size());
+    }
     Json entry = Json::parse(line, nullptr, false);
     if (!entry.is_object() || !entry.contains(key)) continue;
     found.push_back(std::move(entry));
@@ -56,7 +64,7 @@ void print_settings(const Json& record, std::ostream& out) {
 }
 
 void describe_run(const std::string& path, const InspectOptions& options, std::ostream& out) {
-  Json record = parse_json(read_text(record_file(path)), record_file(path));
+  Json record = parse_json(read_text_up_to(record_file(path), kMaxRecord), record_file(path));
   JsonValue(record, record_file(path)).require_object();
   out << path << ": run of " << record.value("command", Json("?")).dump() << ", bertrain "
       << record.value("bertrain", Json("?")).dump() << ", " << record.value("starts", Json()).size()
@@ -64,7 +72,7 @@ void describe_run(const std::string& path, const InspectOptions& options, std::o
   bool finished = record.contains("finished");
   out << (finished ? "finished: " + record["finished"].dump() : "not finished") << "\n";
   if (storage_for(path).size(join_path(path, "lock"))) {
-    out << "lock: " << read_text(join_path(path, "lock"));
+    out << "lock: " << read_text_up_to(join_path(path, "lock"), kMaxLock);
   }
   print_settings(record, out);
   out << "chosen: " << record.value("chosen", Json()).dump() << "\n";

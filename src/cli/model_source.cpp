@@ -68,23 +68,16 @@ std::optional<std::string> find_model_folder(const std::string& given) {
 }
 
 BertConfig config_of(const ModelFolder& folder, const std::string& path) {
-  std::string place = join_path(path, "config.json");
-  BertConfig config = config_from_hugging_face(folder.config, place);
-  if (static_cast<int64_t>(folder.vocabulary.size()) > config.vocab_size) {
-    throw error("{}: vocab.txt has {} lines, but the model has {} rows for them (vocab_size)", path,
-                folder.vocabulary.size(), config.vocab_size);
-  }
-  return config;
+  return config_from_hugging_face(folder.config, join_path(path, "config.json"));
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
   std::string file = join_path(path, "vocab.txt");
-  if (folder.vocabulary.empty() && !exists(file)) {
+  if (!exists(file)) {
     throw error("{}: not there; a model folder needs the vocabulary of its model, one piece a line",
                 file);
   }
-  Vocabulary vocabulary(folder.vocabulary, file);
-  vocabulary.require({kUnknown, kClassify, kSeparate});
+  Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
   TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
                               .strip_accents = folder.strip_accents,
                               .max_chars_per_word = folder.max_chars_per_word};

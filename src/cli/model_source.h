@@ -17,7 +17,7 @@ namespace bertrain {
 // A model folder at the path: the folder itself, or model/ of a run. nullopt: neither.
 std::optional<std::string> find_model_folder(const std::string& path);
 
-// A folder's parts in our terms. Throws Error naming the folder when they do not fit each other.
+// A folder's parts in our terms: its configuration, and the tokenizer of its vocab.txt.
 BertConfig config_of(const ModelFolder& folder, const std::string& path);
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
 // Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels.

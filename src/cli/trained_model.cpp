@@ -69,6 +69,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   TaskOptions task;
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);
+  task.tokenizer->vocabulary().check_fits(task.config.vocab_size, *path);
   task.classification = row_options(o, split);
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;

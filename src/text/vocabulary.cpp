@@ -12,6 +12,8 @@
 namespace bertrain {
 namespace {
 
+// Those of models for a hundred languages have a million pieces in 20 MiB.
+constexpr uint64_t kMaxBytes = 64 << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // What is legal but rarely meant: counted, and said once.
@@ -80,7 +82,7 @@ Vocabulary Vocabulary::read(std::string_view uri) {
 
 Vocabulary Vocabulary::read(std::string_view uri,
                             std::initializer_list<std::string_view> required) {
-  Vocabulary vocabulary = parse(read_text(uri), uri);
+  Vocabulary vocabulary = parse(read_text_up_to(uri, kMaxBytes), uri);
   vocabulary.require(required);
   return vocabulary;
 }

@@ -19,7 +19,8 @@ class Vocabulary {
   // The reference's reading: a line is stripped of blanks at both ends, its number is its id, and
   // of equal lines the last one counts. A byte order mark is skipped. Blank lines (they are the
   // token "") and repeated lines are warned of once, with the first line number. Throws Error for
-  // bytes that are not UTF-8, an empty file, or a missing token of `required`, naming it.
+  // bytes that are not UTF-8, an empty file, one of more than 64 MiB, or a missing token of
+  // `required`, naming it.
   static Vocabulary read(std::string_view uri);  // [UNK] [CLS] [SEP] [MASK] must be there
   static Vocabulary read(std::string_view uri, std::initializer_list<std::string_view> required);
   static Vocabulary parse(std::string_view text, std::string_view name);  // of a file's content
