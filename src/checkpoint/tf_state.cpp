@@ -1,6 +1,8 @@
 // The `checkpoint` state file of TensorFlow: which checkpoints a directory has, and the newest.
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "base/error.h"
 #include "checkpoint/tf_bundle.h"

@@ -1,8 +1,10 @@
 // The evaluate command: scores of a model over rows whose answers are known.
 #include "cli/evaluate_command.h"
 
+#include <algorithm>
 #include <limits>
 #include <ostream>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/log.h"

@@ -1,5 +1,7 @@
 // Comma-separated values with quotes, RFC 4180.
 #include "base/error.h"
+
+#include <algorithm>
 #include "formats/row_parser.h"
 
 namespace bertrain {

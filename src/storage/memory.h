@@ -1,6 +1,7 @@
 // Objects in this process's memory under mem://NAME: the twin of real storage in tests.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>

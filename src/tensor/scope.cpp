@@ -1,6 +1,8 @@
 // Parameters and dropout keys by path, and the values the host gives them.
 #include "tensor/scope.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/rng.h"
 #include "tensor/ops/ops.h"

@@ -1,6 +1,7 @@
 // Reading a vocabulary file as the reference does, with its traps named.
 #include "text/vocabulary.h"
 
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 

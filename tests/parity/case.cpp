@@ -2,6 +2,7 @@
 #include "case.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/error.h"

@@ -1,6 +1,8 @@
 // Cases of the primitives: odd sizes, primes, 1, empty, both float types and the integers.
 #include "case.h"
 
+#include <functional>
+
 namespace bertrain {
 namespace {
 

@@ -1,6 +1,8 @@
 // Recomputed layers: the same gradients, fewer values alive, on every backend.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "run.h"
 #include "tensor/scope.h"

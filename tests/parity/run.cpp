@@ -1,6 +1,7 @@
 // Running cases, comparing values, and central differences.
 #include "run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"

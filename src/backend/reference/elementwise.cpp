@@ -1,5 +1,7 @@
 // Loops over elements of equal shapes.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backend/reference/primitives.h"
 #include "base/error.h"

@@ -1,4 +1,5 @@
 // The backend of plain loops: slow, in order, and easy to believe.
+#include <algorithm>
 #include <chrono>
 
 #include "backend/backend.h"

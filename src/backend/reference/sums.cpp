@@ -1,4 +1,5 @@
 // Loops that add up, in double and in row-major order.
+#include <algorithm>
 #include <cmath>
 
 #include "backend/reference/primitives.h"

@@ -1,5 +1,7 @@
 // Matrix product over the last two axes, each operand as it lies or transposed.
 #include "tensor/ops/op_table.h"
+
+#include <algorithm>
 #include "tensor/ops/ops.h"
 #include "tensor/ops/rules.h"
 

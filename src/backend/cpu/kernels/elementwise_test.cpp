@@ -1,6 +1,7 @@
 // Element-wise kernels against the C library, on every instruction set.
 #include "backend/cpu/kernels/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
