@@ -127,7 +127,7 @@ Named<ArrayType> batch_types(const Schema& schema, const Capacity& c) {
     if (field.axis == Axis::slot) shape = slots;
     if (field.axis == Axis::example) shape = {c.examples};
     if (field.axis == Axis::target) shape = {c.targets};
-    shape.insert(shape.end(), field.rest.begin(), field.rest.end());
+    for (int64_t size : field.rest) shape.push_back(size);
     check(types.emplace(name, ArrayType{field.dtype, std::move(shape)}).second,
           fmt::format("the schema's {} is a field of the packer", name));
   }
