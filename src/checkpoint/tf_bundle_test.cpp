@@ -58,7 +58,8 @@ TEST(TfBundle, ReadsInitAndTrained) {
   auto init = open_tf_bundle(kInit), trained = open_tf_bundle(kTrained);
   EXPECT_EQ(init->tensors().at("bert/embeddings/word_embeddings"),
             (ArrayType{DType::f32, {586, 32}}));
-  for (float g : init->read("bert/embeddings/LayerNorm/gamma").as<float>()) EXPECT_NEAR(g, 1, 0.3);
+  Array gamma = init->read("bert/embeddings/LayerNorm/gamma");
+  for (float g : gamma.as<float>()) EXPECT_NEAR(g, 1, 0.3);
   EXPECT_EQ(trained->read("global_step").as<int64_t>()[0], 20);
   EXPECT_FALSE(init->tensors().contains("bert/pooler/dense/kernel/adam_m"));
   for (const auto& [name, type] : init->tensors()) {
