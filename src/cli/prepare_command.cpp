@@ -9,7 +9,9 @@
 #include "base/machine.h"
 #include "cli/options.h"
 #include "cli/text_options.h"
+#include "cli/training_options.h"
 #include "data/records.h"
+#include "storage/disk_space.h"
 
 namespace bertrain {
 namespace {
@@ -25,6 +27,7 @@ struct PrepareOptions {
   int64_t dupe_factor = 10, random_seed = 12345;
   bool gzip_compress = false;
   std::string invalid_utf8 = "error";
+  std::string memory;
   int64_t threads = 0;
 
   EachOption each() {
@@ -45,6 +48,7 @@ struct PrepareOptions {
       v("gzip_compress", gzip_compress, "pack the files with gzip");
       v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
       v("threads", threads, "threads; 0 takes what the machine allows");
+      v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
     };
   }
 
@@ -59,6 +63,7 @@ struct PrepareOptions {
     require_share("masked_lm_prob", masked_lm_prob);
     require_share("short_seq_prob", short_seq_prob);
     parse_invalid_utf8(invalid_utf8);
+    parse_memory(memory);
   }
 
   static void require(std::string_view name, int64_t value, int64_t least, int64_t most,
@@ -166,6 +171,23 @@ void report_instances(const InstanceCounts& counts, const PrepareOptions& option
   }
 }
 
+// The reference's order is that of a shuffle of the whole, so the whole is in memory.
+void require_corpus_memory(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
+                           const PrepareOptions& options) {
+  std::optional<CorpusSample> sample = sample_documents(inputs, tokenizer);
+  if (!sample) return;
+  CorpusNeeds needs = Instances::needs(*sample, tokenizer.vocabulary(), options.instance_options());
+  uint64_t memory = parse_memory(options.memory);
+  if (needs.bytes <= memory) return;
+  throw error(
+      "--input_file={}: by a sample, the corpus has about {} tokens, and {} passes over it make {} "
+      "instances, which take about {} of memory together, {} are allowed: lower --dupe_factor, "
+      "prepare the files in several calls (each with a --random_seed and an --output_file of its "
+      "own), or raise --memory where the machine has more",
+      options.input_file, needs.tokens, options.dupe_factor, needs.instances,
+      readable_bytes(needs.bytes), readable_bytes(memory));
+}
+
 void run_prepare(Args args, std::ostream& out) {
   PrepareOptions options;
   if (wants_help(args)) return print_help(kPrepareCommand, options.each(), out);
@@ -176,6 +198,7 @@ void run_prepare(Args args, std::ostream& out) {
   check_outputs(outputs, inputs, options.text.vocab_file);
   use_threads(options.threads);
   Tokenizer tokenizer = options.text.tokenizer({kUnknown, kClassify, kSeparate, kMask});
+  require_corpus_memory(inputs, tokenizer, options);
   RecordFiles files(outputs, options.gzip_compress);
 
   CorpusCounts counts;

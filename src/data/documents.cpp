@@ -1,6 +1,8 @@
 // Corpus texts to documents: lines in batches, read ahead by one thread and tokenized by all.
 #include "data/documents.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -92,6 +94,17 @@ void tokenize(Batch& batch, const std::string& uri, const Tokenizer& tokenizer,
   if (failure) std::rethrow_exception(failure);
 }
 
+// Nearly, for gzip: what is in it is known only when it is unpacked.
+double unpacked_size(const std::string& uri) {
+  constexpr double kPacked = 3;  // text to its gzip
+  constexpr std::array<std::byte, 2> kGzip = {std::byte{0x1f}, std::byte{0x8b}};
+  Storage& storage = storage_for(uri);
+  uint64_t size = storage.size(uri).value_or(0);
+  std::array<std::byte, 2> magic{};
+  if (size >= magic.size()) storage.read(uri, 0, magic);
+  return static_cast<double>(size) * (magic == kGzip ? kPacked : 1);
+}
+
 class Progress {
  public:
   void show(const Documents& documents, const CorpusCounts& counts) {
@@ -166,6 +179,37 @@ Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& 
   }
   documents.end_document();
   return documents;
+}
+
+std::optional<CorpusSample> sample_documents(const std::vector<std::string>& uris,
+                                             const Tokenizer& tokenizer) {
+  constexpr size_t kFiles = 16;                   // that are looked into
+  constexpr uint64_t kSample = 2 << 20;           // bytes of them together
+  constexpr uint64_t kSmall = uint64_t{8} << 20;  // needs no more memory than the program itself
+  double all = 0, read = 0;
+  for (const std::string& uri : uris) {
+    if (is_read_once(uri)) return std::nullopt;
+    all += unpacked_size(uri);
+  }
+  if (all < kSmall) return std::nullopt;
+  CorpusSample sample;
+  std::vector<int32_t> ids;
+  std::string line;
+  size_t files = std::min(uris.size(), kFiles);
+  for (size_t i = 0; i < files; ++i) {
+    std::unique_ptr<LineReader> lines = read_lines(uris[uris.size() * i / files]);
+    for (uint64_t bytes = 0; bytes < kSample / files && lines->next(line);) {
+      bytes += line.size() + 1;
+      read += static_cast<double>(line.size() + 1);
+      repair_utf8(line, InvalidUtf8::ignore, "");
+      ids.clear();
+      tokenizer.append_ids(strip(line), ids);
+      ids.empty() ? sample.documents.end_document() : sample.documents.add_sentence(ids);
+    }
+    sample.documents.end_document();
+  }
+  sample.times = std::max(1.0, all / std::max(1.0, read));
+  return sample;
 }
 
 }  // namespace bertrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,5 +56,15 @@ struct CorpusCounts {
 // parts them, which is warned of. Throws Error for invalid UTF-8 ("FILE:LINE: ...") if told to.
 Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& tokenizer,
                          InvalidUtf8 invalid_utf8, CorpusCounts& counts);
+
+// The beginnings of some of the files, a few MiB in all, and how many times as much all of them hold: by their sizes, and
+// for gzip by three times that, as text is packed. Bytes that are not UTF-8 are left out. nullopt: a small corpus, or one
+// that can be read once only.
+struct CorpusSample {
+  Documents documents;
+  double times = 1;
+};
+std::optional<CorpusSample> sample_documents(const std::vector<std::string>& uris,
+                                             const Tokenizer& tokenizer);
 
 }  // namespace bertrain

@@ -1,6 +1,7 @@
 // All passes over all documents with one generator, and the final shuffle.
 #include "data/instances.h"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 
@@ -42,6 +43,26 @@ Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
   order_.resize(instances_.size());
   std::iota(order_.begin(), order_.end(), size_t{0});
   random_.shuffle(order_);
+}
+
+CorpusNeeds Instances::needs(const CorpusSample& sample, const Vocabulary& vocabulary,
+                             InstanceOptions options) {
+  // Vectors grow by doubling: what they hold at most lies between their size and twice that.
+  constexpr double kGrowth = 1.5;
+  const Documents& documents = sample.documents;
+  if (documents.size() == 0) return {};
+  double passes = sample.times * static_cast<double>(options.dupe_factor);
+  options.dupe_factor = 1;
+  InstanceCounts made = Instances(documents, vocabulary, options).counts();
+  double tokens = sample.times * static_cast<double>(documents.total_tokens());
+  double instances = passes * static_cast<double>(made.instances);
+  double bytes = tokens * sizeof(int32_t) + instances * (sizeof(Instance) + sizeof(size_t)) +
+                 passes * static_cast<double>(made.masked) * sizeof(MaskedToken) +
+                 sample.times * sizeof(uint64_t) *
+                     static_cast<double>(documents.total_sentences() + documents.size());
+  // Beyond the largest number there is no use in being exact.
+  auto whole = [](double x) { return static_cast<uint64_t>(std::min(x, 0x1p62)); };
+  return {whole(tokens), whole(instances), whole(bytes * kGrowth)};
 }
 
 void Instances::assemble(Documents::Run a, Documents::Run b, std::vector<int32_t>& tokens) const {

@@ -24,6 +24,11 @@ struct InstanceCounts {
   PairCounts pairs;
 };
 
+// What a whole corpus comes to, nearly; `bytes` are those of its documents and instances in memory.
+struct CorpusNeeds {
+  uint64_t tokens = 0, instances = 0, bytes = 0;
+};
+
 // All instances of a corpus. One takes about 40 bytes and 8 for each masked token, so that a corpus fits that would not
 // if every pass over it were copied.
 class Instances {
@@ -32,6 +37,10 @@ class Instances {
   // google-research/bert's create_pretraining_data under Python 3. The documents must stay as long as this.
   Instances(const Documents& documents, const Vocabulary& vocabulary,
             const InstanceOptions& options);
+
+  // The needs of the corpus that the sample is of; of a sample without text none.
+  static CorpusNeeds needs(const CorpusSample& sample, const Vocabulary& vocabulary,
+                           InstanceOptions options);
 
   size_t size() const { return order_.size(); }
   const InstanceCounts& counts() const { return counts_; }

@@ -216,5 +216,37 @@ TEST(instances, HashOfTheReferencesOutputWithWholeWords) {
   EXPECT_EQ(instances.next_random(), 0.5642369094735605);
 }
 
+TEST(Instances, NeedsAreToldFromASample) {
+  Tokenizer tokenizer(
+      Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\ne\nf\n", "letters"));
+  std::string text;
+  for (uint32_t i = 0, x = 1; text.size() < 5'000'000;
+       ++i) {  // sentences of 1 to 40, 12 a document
+    for (uint32_t words = 1 + (x = x * 1664525 + 1013904223) % 40; words > 0; --words) {
+      text += {static_cast<char>('a' + (words + i) % 6), ' '};
+    }
+    text += i % 12 == 11 ? "\n\n" : "\n";
+  }
+  std::vector<std::string> files = {"mem://needs-1", "mem://needs-2"};
+  for (const std::string& file : files) write_text(file, text);
+  InstanceOptions options;
+  options.dupe_factor = 3;
+  std::optional<CorpusSample> sample = sample_documents(files, tokenizer);
+  ASSERT_TRUE(sample);
+  CorpusNeeds needs = Instances::needs(*sample, tokenizer.vocabulary(), options);
+  CorpusCounts counts;
+  Documents documents = read_documents(files, tokenizer, InvalidUtf8::error, counts);
+  Instances instances(documents, tokenizer.vocabulary(), options);
+  auto close = [](uint64_t a, uint64_t b) { return a < b + b / 20 && b < a + a / 20; };
+  EXPECT_PRED2(close, needs.tokens, documents.total_tokens());
+  EXPECT_PRED2(close, needs.instances, instances.size());
+  EXPECT_GT(needs.bytes, 4 * needs.tokens + 40 * needs.instances + 8 * instances.counts().masked);
+  EXPECT_LT(needs.bytes, 4 * (4 * needs.tokens + 40 * needs.instances));
+  // Small corpora are not looked into, nor what can be read once only.
+  write_text(files[0], "a b\n");
+  EXPECT_FALSE(sample_documents({files[0]}, tokenizer));
+  EXPECT_FALSE(sample_documents({"/dev/zero", files[1], files[1]}, tokenizer));
+}
+
 }  // namespace
 }  // namespace bertrain
