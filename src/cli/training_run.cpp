@@ -82,7 +82,10 @@ class TrainingRun {
   void prepare_state();
   void prepare_evaluation();
   EvaluateOptions evaluation_of(const std::string& split, bool sampled);
-  void check_batches() const;
+  void check_batches();
+  int64_t shuffle_buffer() const {
+    return options_.shuffle_buffer > 0 ? options_.shuffle_buffer : job_.shuffle_buffer;
+  }
   std::string predict_test();
   void log_banner();
   bool train_steps();
@@ -101,6 +104,7 @@ class TrainingRun {
   const TrainingOptions& options_;
   const Task& task_;
   int threads_ = 0;
+  uint64_t shuffled_bytes_ = 0;  // of examples that wait to be shuffled, if they count
   std::string dtype_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<State> state_;
@@ -186,6 +190,7 @@ std::vector<Capacity> TrainingRun::agreed_capacities() {
   choice.batch_size = options_.train_batch_size;
   choice.accumulate = options_.accumulate;
   choice.memory = parse_memory(options_.memory);
+  choice.memory -= std::min(choice.memory, shuffled_bytes_);
   choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
   bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
                (run_.continues() && run_.record().value("task", Json()) != task_.describe());
@@ -279,12 +284,14 @@ EvaluateOptions TrainingRun::evaluation_of(const std::string& split, bool sample
   return options;
 }
 
-void TrainingRun::check_batches() const {
+void TrainingRun::check_batches() {
   CapacityChoice choice;
   choice.batch_size = options_.train_batch_size;
   choice.memory = parse_memory(options_.memory);
-  require_batch_memory(task_, "train", choice,
-                       {.flag = "train_batch_size", .one_pass = job_.cut_at_pass_ends});
+  shuffled_bytes_ = require_batch_memory(task_, "train", choice,
+                                         {.flag = "train_batch_size",
+                                          .one_pass = job_.cut_at_pass_ends,
+                                          .shuffle_buffer = shuffle_buffer()});
 }
 
 void TrainingRun::log_banner() {
@@ -304,7 +311,7 @@ bool TrainingRun::train_steps() {
   }
   TrainingStreamOptions data;
   data.batch_size = options_.train_batch_size;
-  data.shuffle_buffer = options_.shuffle_buffer > 0 ? options_.shuffle_buffer : job_.shuffle_buffer;
+  data.shuffle_buffer = shuffle_buffer();
   data.seed = static_cast<uint64_t>(options_.seed);
   data.cut_at_pass_ends = job_.cut_at_pass_ends;
   data.pack.capacities = capacities_;

@@ -5,7 +5,9 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "storage/disk_space.h"
+#include "train/training_stream.h"
 
 namespace bertrain {
 namespace {
@@ -67,6 +69,22 @@ CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_vie
   return needs;
 }
 
+// Examples that a shuffle holds: `buffer`, or all of the split if it has fewer; those beyond `most`
+// are not counted.
+uint64_t shuffled(const Task& task, std::string_view split, uint64_t buffer, uint64_t most) {
+  if (auto all = task.count(split)) return std::min(buffer, *all);
+  if (buffer <= most) return buffer;
+  Silence silence(3, 30);
+  uint64_t count = 0;
+  return stoppable(task.examples(split),
+                   [&](uint64_t examples) {
+                     count += examples;
+                     if (silence.is_long())
+                       log_line("counting the examples to shuffle: {} so far", count);
+                   })
+      ->skip(most + 1);
+}
+
 }  // namespace
 
 uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
@@ -91,23 +109,23 @@ std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& bac
                  [&](const Capacity& capacity, bool) { return runner.facts(capacity).peak; });
 }
 
-void require_batch_memory(const Task& task, std::string_view split, const CapacityChoice& choice,
-                          const BatchMemory& batch) {
+uint64_t require_batch_memory(const Task& task, std::string_view split,
+                              const CapacityChoice& choice, const BatchMemory& batch) {
   // An example as it is read holds 64-bit numbers (ids and segments; position, id and weight of a
   // target) under names; packed, 24 bytes a slot and 12 a target. Of packed batches two wait, one is
   // made and one is computed, while one is being read.
   constexpr double kNames = 1000, kPacked = 4;
   std::vector<ExampleSize> sample =
       sample_sizes(*task.examples(split), kSample, choice.padded_length);
-  if (choice.memory == 0 || sample.empty()) return;
+  if (choice.memory == 0 || sample.empty()) return 0;
   double slots = 0, targets = 0;
   for (const ExampleSize& size : sample) {
     slots += static_cast<double>(size.slots);
     targets += static_cast<double>(size.targets);
   }
   auto count = static_cast<double>(sample.size());
-  double example =
-      kNames + (16 + kPacked * 24) * slots / count + (24 + kPacked * 12) * targets / count;
+  double as_read = kNames + 16 * slots / count + 24 * targets / count;
+  double example = as_read + kPacked * (24 * slots + 12 * targets) / count;
   auto examples = static_cast<double>(choice.batch_size);
   if (batch.one_pass) {
     if (sample.size() < kSample) examples = std::min(examples, count);
@@ -116,12 +134,27 @@ void require_batch_memory(const Task& task, std::string_view split, const Capaci
   auto bytes = static_cast<uint64_t>(example * examples);
   // Below that, what a step needs decides.
   constexpr uint64_t kLeast = uint64_t{64} << 20;
-  if (bytes <= std::max(choice.memory, kLeast)) return;
-  throw usage_error(
-      "--{}={}: the examples of such batches alone need {} of memory, and {} are allowed: a "
-      "smaller "
-      "batch or a larger --memory is expected",
-      batch.flag, choice.batch_size, readable_bytes(bytes), readable_bytes(choice.memory));
+  uint64_t memory = std::max(choice.memory, kLeast);
+  if (bytes > memory) {
+    throw usage_error(
+        "--{}={}: the examples of such batches alone need {} of memory, and {} are allowed: a "
+        "smaller batch or a larger --memory is expected",
+        batch.flag, choice.batch_size, readable_bytes(bytes), readable_bytes(choice.memory));
+  }
+  if (batch.shuffle_buffer <= 1) return 0;
+  // Of a table only the numbers of its rows are shuffled.
+  double waiting = task.count(split) ? sizeof(uint64_t) : as_read;
+  auto most = static_cast<uint64_t>(static_cast<double>(memory - bytes) / waiting);
+  uint64_t held = shuffled(task, split, static_cast<uint64_t>(batch.shuffle_buffer), most);
+  auto held_bytes = static_cast<uint64_t>(static_cast<double>(held) * waiting);
+  if (held > most) {
+    throw usage_error(
+        "--shuffle_buffer={}: {} examples and more that wait to be shuffled need more than {} of "
+        "memory beside the batches, and {} are allowed: a smaller buffer or a larger --memory is "
+        "expected",
+        batch.shuffle_buffer, held, readable_bytes(held_bytes), readable_bytes(choice.memory));
+  }
+  return held_bytes > kLeast ? held_bytes : 0;
 }
 
 Json to_json(const std::vector<Capacity>& capacities) {

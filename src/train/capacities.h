@@ -37,14 +37,17 @@ uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
                        const CapacityChoice& choice);
 
 struct BatchMemory {
-  std::string_view flag;  // of the batch size
-  bool one_pass = false;  // no batch holds more than a pass over the split
+  std::string_view flag;       // of the batch size
+  bool one_pass = false;       // no batch holds more than a pass over the split
+  int64_t shuffle_buffer = 1;  // examples that are shuffled at a time
 };
 
-// A usage error that names the flag and the bytes unless the batches that wait in memory, of
-// examples as in a sample of `split`, fit in choice.memory by themselves.
-void require_batch_memory(const Task& task, std::string_view split, const CapacityChoice& choice,
-                          const BatchMemory& batch);
+// A usage error that names the flag and the bytes unless the batches that wait in memory, and the
+// examples that wait to be shuffled, fit in choice.memory by themselves: by a sample of `split`, and,
+// where that is not enough, by counting examples as far as memory reaches (which may throw Stopped).
+// Returns the bytes that wait to be shuffled; 0 where they are few.
+uint64_t require_batch_memory(const Task& task, std::string_view split,
+                              const CapacityChoice& choice, const BatchMemory& batch);
 
 // [[rows, slots, examples, targets], …], for run.json. What cannot be capacities of a task whose
 // examples have up to `longest` slots is an Error that names file and key.
