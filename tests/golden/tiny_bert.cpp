@@ -5,97 +5,39 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/bert.h"
-#include "model/heads.h"
+#include "formats/tfrecord.h"
 #include "storage/storage.h"
-#include "tensor/ops/ops.h"
+#include "task/classification.h"
+#include "task/pretraining.h"
 
 namespace bertrain {
 namespace {
 
-// What both tasks share: no files, no rows, no scores.
-class GoldenTask : public Task {
- public:
-  explicit GoldenTask(BertConfig config) : config_(config) {}
-  std::vector<std::string> splits() const override { return {"train"}; }
-  ExampleStream examples(std::string_view) const override { return nullptr; }
-  std::optional<uint64_t> count(std::string_view) const override { return std::nullopt; }
-  int64_t max_seq_length() const override { return 24; }
-  std::unique_ptr<Rows> rows() const override { return nullptr; }
-  std::unique_ptr<Scorer> scorer() const override { return nullptr; }
-  Json describe() const override { return {}; }
+// The values of row `row` of an i32 array [N, …] or [N].
+std::vector<int64_t> row_of(const Array& array, int64_t row) {
+  std::span<const int32_t> all = array.as<int32_t>();
+  size_t width = all.size() / static_cast<size_t>(array.type.shape[0]);
+  std::span<const int32_t> mine = all.subspan(static_cast<size_t>(row) * width, width);
+  return {mine.begin(), mine.end()};
+}
 
- protected:
-  // Hidden vectors and pooled output, also as predictions.
-  Tensor encode(const Scope& s, const Inputs& b, Outputs& out) const {
-    Slots slots{b.at("input_ids"), b.at("segment_ids"), b.at("position"),
-                b.at("example"),   b.at("is_key"),      b.at("number")};
-    Tensor hidden = bert(s, config_, slots);
-    out.predictions["sequence_output"] = convert(hidden, DType::f32);
-    return hidden;
+// The golden's examples as the records that pre-training reads.
+void write_records(const Golden& golden, const std::string& uri) {
+  TfRecordWriter writer(storage_for(uri).create(uri, Exists::replace));
+  Array weights = golden.array("masked_lm_weights");
+  auto targets = static_cast<size_t>(weights.type.shape[1]);
+  for (int64_t row = 0; row < kGoldenExamples; ++row) {
+    Example record;
+    for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions",
+                             "masked_lm_ids", "next_sentence_labels"}) {
+      record[name] = row_of(golden.array(name), row);
+    }
+    auto mine = weights.as<float>().subspan(static_cast<size_t>(row) * targets, targets);
+    record["masked_lm_weights"] = std::vector<float>(mine.begin(), mine.end());
+    writer.write(serialize_example(record));
   }
-  Tensor pool(const Scope& s, const Inputs& b, Tensor hidden, Outputs& out) const {
-    Tensor pooled = pooled_output(s, config_, hidden, b.at("first_slot"));
-    out.predictions["pooled_output"] = convert(pooled, DType::f32);
-    return pooled;
-  }
-  BertConfig config_;
-};
-
-class GoldenPretraining : public GoldenTask {
- public:
-  using GoldenTask::GoldenTask;
-  int64_t max_targets() const override { return 4; }
-  Schema schema() const override {
-    return {{"masked_lm_ids", {DType::i32, Axis::target, {}}},
-            {"masked_lm_weights", {DType::f32, Axis::target, {}}},
-            {"next_sentence_labels", {DType::i32, Axis::example, {}}}};
-  }
-  std::vector<LossTerm> terms() const override {
-    return {{"masked_lm_loss", Axis::target, "masked_lm_weights", 1e-5},
-            {"next_sentence_loss", Axis::example, "example_weight", 0}};
-  }
-  Outputs build(const Scope& s, const Inputs& b) const override {
-    Outputs out;
-    Tensor hidden = encode(s, b, out);
-    Tensor pooled = pool(s, b, hidden, out);
-    Tensor words = masked_lm_logits(s, config_, hidden, b.at("target_slot"));
-    Tensor next = next_sentence_logits(s, config_, pooled);
-    out.losses["masked_lm_loss"] = softmax_cross_entropy(words, b.at("masked_lm_ids")).loss;
-    out.losses["next_sentence_loss"] =
-        softmax_cross_entropy(next, b.at("next_sentence_labels")).loss;
-    out.predictions["masked_lm_logits"] = words;
-    out.predictions["next_sentence_logits"] = next;
-    return out;
-  }
-};
-
-class GoldenClassification : public GoldenTask {
- public:
-  using GoldenTask::GoldenTask;
-  int64_t max_targets() const override { return 0; }
-  Schema schema() const override { return {{"label_ids", {DType::i32, Axis::example, {}}}}; }
-  std::vector<LossTerm> terms() const override {
-    return {{"loss", Axis::example, "example_weight", 0}};
-  }
-  Outputs build(const Scope& s, const Inputs& b) const override {
-    Outputs out;
-    Tensor pooled = pool(s, b, encode(s, b, out), out);
-    // The golden's run had every dropout off, also the classifier's fixed one.
-    ClassifierHead head{3, config_.hidden_dropout_prob};
-    Tensor logits = classifier_logits(s, head, pooled, b.at("example_number"));
-    out.losses["loss"] = softmax_cross_entropy(logits, b.at("label_ids")).loss;
-    out.predictions["logits"] = logits;
-    return out;
-  }
-};
-
-// Columns of a batch while it is being filled.
-struct Columns {
-  Named<std::vector<int32_t>> integers;
-  Named<std::vector<uint32_t>> counters;
-  Named<std::vector<float>> reals;
-};
+  writer.commit();
+}
 
 }  // namespace
 
@@ -123,8 +65,45 @@ Golden::Golden(const std::string& run) : name(run) {
 }
 
 std::unique_ptr<Task> Golden::task() const {
-  if (pretrains()) return std::make_unique<GoldenPretraining>(config);
-  return std::make_unique<GoldenClassification>(config);
+  if (pretrains()) {
+    PretrainingOptions options;
+    options.input_file = "mem://golden/records";
+    write_records(*this, options.input_file);
+    return make_pretraining(options, config);
+  }
+  // Its three labels are learnt from a table; of the golden's examples there are ids but no texts.
+  ClassificationOptions options;
+  options.train_file = "mem://golden/table.tsv";
+  write_text(options.train_file, "label\ttext\n0\ta\n1\ta\n2\ta\n");
+  options.dev_fraction = 0;
+  options.max_seq_length = kGoldenLength;
+  // The golden's run had every dropout off, also the classifier's fixed one.
+  options.classifier_dropout = config.hidden_dropout_prob;
+  std::vector<std::string> pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"};
+  return make_classification(options, config, std::make_shared<Tokenizer>(Vocabulary(pieces)),
+                             nullptr);
+}
+
+std::vector<Example> Golden::examples() const {
+  std::vector<Example> all;
+  if (pretrains()) {
+    ExampleStream stream = task()->examples("train");
+    while (auto example = stream->next()) all.push_back(std::move(*example));
+    return all;
+  }
+  for (int64_t row = 0; row < kGoldenExamples; ++row) {
+    Example example;
+    std::vector<int64_t> mask = row_of(array("input_mask"), row);
+    auto length = static_cast<size_t>(std::count(mask.begin(), mask.end(), 1));
+    for (const char* name : {"input_ids", "segment_ids"}) {
+      std::vector<int64_t> values = row_of(array(name), row);
+      values.resize(length);
+      example[name] = values;
+    }
+    example["label"] = row_of(array("label_ids"), row);
+    all.push_back(std::move(example));
+  }
+  return all;
 }
 
 StepOptions Golden::step_options() const {
@@ -136,100 +115,44 @@ StepOptions Golden::step_options() const {
   return options;
 }
 
+Batch pack_one(const Task& task, std::span<const Example> examples, const Layout& layout) {
+  if (layout.count >= 0)
+    examples = examples.first(static_cast<size_t>(layout.first + layout.count));
+  examples = examples.subspan(static_cast<size_t>(layout.first));
+  int64_t slots = 0, targets = 0;
+  for (const Example& example : examples) {
+    slots += layout.padded ? kGoldenLength : std::ssize(integers(example, "input_ids"));
+    if (task.max_targets() > 0) targets += std::ssize(integers(example, "target_positions"));
+  }
+  PackOptions options;
+  options.capacities = {{layout.rows, (slots + layout.rows - 1) / layout.rows + layout.filling,
+                         std::ssize(examples) + layout.filling,
+                         task.max_targets() > 0 ? targets + layout.filling : 0}};
+  options.padded_length = layout.padded ? kGoldenLength : 0;
+  options.first_number = static_cast<uint32_t>(layout.first);
+  std::vector<Batch> micro = pack(examples, task.schema(), options, layout.first);
+  check(micro.size() == 1, "the examples fit the layout");
+  return std::move(micro.front());
+}
+
 Batch make_batch(const Golden& golden, const Layout& layout) {
-  Array ids = golden.array("input_ids"), mask = golden.array("input_mask");
-  Array segments = golden.array("segment_ids"), labels = golden.array("label_ids");
-  Array next = golden.array("next_sentence_labels");
-  Array target_ids = golden.array("masked_lm_ids");
-  Array places = golden.array("masked_lm_positions");
-  Array weights = golden.array("masked_lm_weights");
-  int64_t length = ids.type.shape[1], targets = places.type.shape[1];
-  int64_t last = layout.count < 0 ? ids.type.shape[0] : layout.first + layout.count;
+  return pack_one(*golden.task(), golden.examples(), layout);
+}
 
-  // Which slots of which example each row has, then the columns in row order.
-  struct Slot {
-    int64_t example, position;
-    bool real;
-  };
-  std::vector<std::vector<Slot>> rows(static_cast<size_t>(layout.rows));
-  Batch batch;
-  for (int64_t e = layout.first; e < last; ++e) {
-    std::vector<Slot>& row = rows[static_cast<size_t>((e - layout.first) % layout.rows)];
-    for (int64_t p = 0; p < length; ++p) {
-      bool real = mask.as<int32_t>()[e * length + p] != 0;
-      if (real || layout.padded) row.push_back({e, p, real});
-      batch.tokens += real ? 1 : 0;
-    }
+std::vector<Batch> split_examples(const Task& task, std::span<const Example> examples,
+                                  const std::vector<int64_t>& counts, int64_t filling) {
+  std::vector<Batch> micro;
+  int64_t first = 0;
+  for (int64_t count : counts) {
+    micro.push_back(pack_one(task, examples, {.filling = filling, .first = first, .count = count}));
+    first += count;
   }
-  int64_t slots = 0;
-  for (const auto& row : rows) slots = std::max<int64_t>(slots, std::ssize(row));
-  slots += layout.filling;
-
-  Columns c;
-  std::map<std::pair<int64_t, int64_t>, int32_t> where;  // example, position → slot
-  for (const auto& row : rows) {
-    for (int64_t i = 0; i < slots; ++i) {
-      bool there = i < std::ssize(row);
-      Slot s = there ? row[static_cast<size_t>(i)] : Slot{layout.first, 0, false};
-      int64_t at = s.example * length + s.position;
-      if (there) {
-        where[{s.example, s.position}] = static_cast<int32_t>(c.integers["example"].size());
-      }
-      c.integers["input_ids"].push_back(there ? ids.as<int32_t>()[at] : 0);
-      c.integers["segment_ids"].push_back(there ? segments.as<int32_t>()[at] : 0);
-      c.integers["position"].push_back(there ? static_cast<int32_t>(s.position) : 0);
-      c.integers["example"].push_back(there ? static_cast<int32_t>(s.example - layout.first) : -1);
-      c.integers["is_key"].push_back(s.real ? 1 : 0);
-      c.counters["number"].push_back(there ? static_cast<uint32_t>(s.example) : 0);
-    }
-  }
-  for (int64_t e = layout.first; e < last + layout.filling; ++e) {
-    bool there = e < last;
-    c.integers["first_slot"].push_back(there ? where.at({e, 0}) : 0);
-    c.counters["example_number"].push_back(there ? static_cast<uint32_t>(e) : 0);
-    c.reals["example_weight"].push_back(there ? 1.0F : 0.0F);
-    c.integers["next_sentence_labels"].push_back(there ? next.as<int32_t>()[e] : 0);
-    c.integers["label_ids"].push_back(there ? labels.as<int32_t>()[e] : 0);
-    batch.row.push_back(there ? e : -1);
-    for (int64_t t = 0; there && t < targets; ++t) {
-      float weight = weights.as<float>()[e * targets + t];
-      if (weight == 0 && !layout.padded) continue;
-      int64_t place = places.as<int32_t>()[e * targets + t];
-      c.integers["target_slot"].push_back(where.at({e, place}));
-      c.integers["masked_lm_ids"].push_back(target_ids.as<int32_t>()[e * targets + t]);
-      c.reals["masked_lm_weights"].push_back(weight);
-    }
-  }
-  for (int64_t i = 0; i < layout.filling; ++i) {
-    c.integers["target_slot"].push_back(0);
-    c.integers["masked_lm_ids"].push_back(0);
-    c.reals["masked_lm_weights"].push_back(0);
-  }
-
-  batch.capacity = {layout.rows, slots, last - layout.first + layout.filling,
-                    golden.pretrains() ? std::ssize(c.integers["target_slot"]) : 0};
-  Schema schema = golden.task()->schema();
-  for (const auto& [name, type] : batch_types(schema, batch.capacity)) {
-    if (type.dtype == DType::f32) {
-      batch.arrays[name] = make_array<float>(type.shape, c.reals.at(name));
-    } else if (type.dtype == DType::u32) {
-      batch.arrays[name] = make_array<uint32_t>(type.shape, c.counters.at(name));
-    } else {
-      batch.arrays[name] = make_array<int32_t>(type.shape, c.integers.at(name));
-    }
-  }
-  return batch;
+  return micro;
 }
 
 std::vector<Batch> split_batch(const Golden& golden, const std::vector<int64_t>& counts,
                                int64_t filling) {
-  std::vector<Batch> micro;
-  int64_t first = 0;
-  for (int64_t count : counts) {
-    micro.push_back(make_batch(golden, {.filling = filling, .first = first, .count = count}));
-    first += count;
-  }
-  return micro;
+  return split_examples(*golden.task(), golden.examples(), counts, filling);
 }
 
 std::unique_ptr<State> make_state(const Golden& golden, const Task& task, Backend& backend,

@@ -1,5 +1,5 @@
-// The tiny BERT of tests/data/tf1_*: its tasks, its batch in any layout, and the reference's
-// numbers.
+// The tiny BERT of tests/data/tf1_*: its batch in any layout of the packer, and the reference's
+// numbers for the program's own tasks.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,8 @@ std::vector<NamedBackend> golden_backends();
 
 std::string golden_path(const std::string& name);  // in tests/data
 
+inline constexpr int64_t kGoldenExamples = 6, kGoldenLength = 24;
+
 // One of the two reference runs: "tf1_pretrain" or "tf1_classify".
 struct Golden {
   explicit Golden(const std::string& name);
@@ -40,23 +42,26 @@ struct Golden {
 
   bool pretrains() const { return name == "tf1_pretrain"; }
   Array array(std::string_view tensor) const { return forward->read(tensor); }
-  // The task as the reference has it; dropout as in `config`.
+  // The program's task as the reference was run; dropout as in `config`.
   std::unique_ptr<Task> task() const;
+  std::vector<Example> examples() const;  // for the packer: as the task itself reads them
   StepOptions step_options() const;
 };
 
-// How the golden's padded batch of examples is laid out in slots.
+// How examples are packed into one micro-batch.
 struct Layout {
-  bool padded = false;  // each example fills all its positions; else only real slots and weighted
-                        // targets are there
-  int64_t rows = 1;     // R; examples go to rows in turn
+  bool padded = false;  // each example fills all its positions; else only real slots are there
+  int64_t rows = 1;     // R
   int64_t filling = 0;  // extra empty slots per row, examples and targets
   int64_t first = 0;    // example to start with
   int64_t count = -1;   // examples; −1: all that follow
 };
-Batch make_batch(const Golden& golden, const Layout& layout);
+Batch pack_one(const Task& task, std::span<const Example> examples, const Layout& layout);
+Batch make_batch(const Golden& golden, const Layout& layout);  // of the golden's examples
 
 // Micro-batches of the given numbers of examples.
+std::vector<Batch> split_examples(const Task& task, std::span<const Example> examples,
+                                  const std::vector<int64_t>& counts, int64_t filling = 0);
 std::vector<Batch> split_batch(const Golden& golden, const std::vector<int64_t>& counts,
                                int64_t filling = 0);
 
