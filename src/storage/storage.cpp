@@ -68,7 +68,7 @@ Storage& storage_for(std::string_view uri) {
   if (scheme.empty()) return local;
   if (scheme == "mem") return memory;
   if (scheme == "gs" || scheme == "s3") {
-    throw error("{}: this build does not support buckets yet; copy the data to a local path", uri);
+    throw error("{}: this build does not support buckets yet; use a local path", uri);
   }
   throw error("{}: no storage is known as '{}://'; local paths are", uri, scheme);
 }

@@ -189,14 +189,21 @@ std::vector<std::string> differences(const Json& before, const Json& now,
 RunDirectory::Folder::Folder(std::string where) : path(std::move(where)) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   if (path.empty()) throw usage_error("--output_dir is needed: the folder of the run");
+  storage_for(path);  // an error for buckets, which would be local folders of odd names
   std::error_code code;
-  created = fs::create_directories(path, code);
+  for (fs::path p = path; !p.empty() && !fs::exists(p, code); p = p.parent_path()) {
+    created.push_back(p.string());
+    if (p == p.parent_path()) break;
+  }
+  fs::create_directories(path, code);
   if (code) throw error("--output_dir={}: {}", path, code.message());
 }
 
 RunDirectory::Folder::~Folder() {
   std::error_code ignored;
-  if (created) fs::remove(path, ignored);  // does nothing to a folder that is not empty
+  for (const std::string& folder : created) {
+    fs::remove(folder, ignored);  // does nothing to a folder that is not empty
+  }
 }
 
 RunDirectory::RunDirectory(std::string path, Resume resume, bool overwrite)

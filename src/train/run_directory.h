@@ -77,12 +77,13 @@ class RunDirectory {
   void open_log();
   void remove_earlier();
 
-  // Creates the folder; at the end (after the lock is gone) removes it again if it is still empty.
+  // Creates the folder and those above it; at the end (after the lock is gone) removes what it created again as far as
+  // that is still empty.
   struct Folder {
     explicit Folder(std::string path);
     ~Folder();
     std::string path;
-    bool created;
+    std::vector<std::string> created;  // from the folder upwards
   };
 
   Folder folder_;

@@ -216,7 +216,7 @@ TEST(RunDirectory, FilesOfOthersStay) {
 
 TEST(RunDirectory, FailedPreflightLeavesNothing) {
   std::string path = fresh_path("nothing");
-  { RunDirectory run(path, Resume::automatic, false); }
+  { RunDirectory run(path + "/of/a/run/", Resume::automatic, false); }
   EXPECT_FALSE(fs::exists(path));
   fs::create_directories(path);
   { RunDirectory run(path, Resume::automatic, false); }
