@@ -33,6 +33,11 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
   }
   check(text_.has_value(), "a table of texts has a text column");
   if (label_ && (label_ == text_ || label_ == text_b_)) {
+    // The label's column of the training table, when this one has the text in its place.
+    if (label_optional) {
+      label_.reset();
+      return;
+    }
     throw error(
         "{}: column {} ('{}') is both a text and the label: --text_column and --label_column "
         "must differ",

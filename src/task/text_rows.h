@@ -23,8 +23,9 @@ struct TextRow {
 };
 
 // Opens a file and finds its columns. Throws Error naming the file, the column that it lacks, and
-// those that it has. A label column that is absent is no error where `label_optional`. Lines without
-// a header and with a single field are texts, whatever the column is called.
+// those that it has. A label column that is absent, or that is a text's, is no error where
+// `label_optional`: there are no labels. Lines without a header and with a single field are texts,
+// whatever the column is called.
 class TextRowReader {
  public:
   TextRowReader(const std::string& uri, const TextColumns& columns, const RowOptions& options,
