@@ -11,6 +11,7 @@
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
+#include "text/vocabulary.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -65,6 +66,7 @@ void run_pretrain(Args args, std::ostream& out) {
     job.arguments.assign(args.begin(), args.end());
     job.settings = options_to_json(o.each());
     job.tokenizer = o.model.tokenizer();
+    job.tokenizer->vocabulary().require({kMask});  // what the records' targets are hidden behind
     job.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
     job.inputs = o.model.files();
