@@ -4,7 +4,7 @@
 fails() {
   want=$1; text=$2; shift 2
   code=0; "$@" >out.txt 2>err.txt || code=$?
-  [ "$code" = "$want" ] || { echo "exit code $code, expected $want: $*"; cat err.txt; exit 1; }
+  [ "$code" = "$want" ] || { echo "exit code $code, expected $want: $*"; tail -n 50 err.txt; exit 1; }
   grep -qF -e "$text" err.txt || { echo "expected '$text' from: $*"; cat err.txt; exit 1; }
 }
 
