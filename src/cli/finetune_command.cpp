@@ -52,10 +52,7 @@ void check_options(const FinetuneOptions& o) {
   if (!(o.warmup_proportion >= 0 && o.warmup_proportion <= 1)) {
     throw usage_error("--warmup_proportion={}: a share from 0 to 1 expected", o.warmup_proportion);
   }
-  if (o.num_warmup_steps < -1) {
-    throw usage_error("--num_warmup_steps={}: a number of steps, or -1, expected",
-                      o.num_warmup_steps);
-  }
+  check_warmup_steps(o.num_warmup_steps);
 }
 
 // Steps of the run. The last batch of an epoch counts although it is smaller, so that an epoch has
@@ -70,6 +67,10 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
   job.steps = o.training.num_train_steps;
   if (job.steps == 0) {
     job.steps = std::max<int64_t>(1, std::llround(job.steps_per_epoch * o.num_train_epochs));
+  }
+  if (job.steps > kMaxSteps) {
+    throw usage_error("--num_train_epochs={}: {} steps of {} rows; at most {} steps expected",
+                      o.num_train_epochs, job.steps, rows, kMaxSteps);
   }
   job.warmup = o.num_warmup_steps >= 0
                    ? o.num_warmup_steps

@@ -45,6 +45,8 @@ void parse_only_options(std::span<const std::string_view> args, const EachOption
 // computed with.
 constexpr int64_t kMaxThreads = 1024;
 constexpr int64_t kMaxBatchSize = int64_t{1} << 24;
+// Of a run: its examples can be counted in 64 bits with batches of any size.
+constexpr int64_t kMaxSteps = 500'000'000'000;
 
 // A usage error that names the option and what is expected, unless least <= value <= most.
 void require_between(std::string_view name, int64_t value, int64_t least, int64_t most);

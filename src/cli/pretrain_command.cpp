@@ -44,10 +44,7 @@ void check_options(const PretrainOptions& o) {
   if (o.training.num_train_steps < 1) {
     throw usage_error("--num_train_steps={}: 1 or more expected", o.training.num_train_steps);
   }
-  if (o.num_warmup_steps < -1) {
-    throw usage_error("--num_warmup_steps={}: a number of steps, or -1, expected",
-                      o.num_warmup_steps);
-  }
+  check_warmup_steps(o.num_warmup_steps);
   require_between("max_eval_steps", o.max_eval_steps, 0, std::numeric_limits<int64_t>::max());
 }
 

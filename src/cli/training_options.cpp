@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -44,8 +43,8 @@ void require_at_least(std::string_view flag, int64_t value, int64_t least) {
 // The steps compute in single precision: what is beyond it would be an infinity there.
 void require_float(std::string_view flag, double value) {
   constexpr double kMost = std::numeric_limits<float>::max();
-  if (!(std::abs(value) <= kMost)) {
-    throw usage_error("--{}={}: a number of at most {:.3g} expected", flag, value, kMost);
+  if (!(value >= 0 && value <= kMost)) {
+    throw usage_error("--{}={}: a number from 0 to {:.3g} expected", flag, value, kMost);
   }
 }
 
@@ -104,24 +103,33 @@ void parse_training_options(std::span<const std::string_view> args, const EachOp
   parse_only_options(args, visit);  // what was given stands over what was found
 }
 
+void check_warmup_steps(int64_t num_warmup_steps) {
+  if (num_warmup_steps >= -1 && num_warmup_steps <= kMaxSteps) return;
+  throw usage_error("--num_warmup_steps={}: a number of steps, or -1, expected; at most {}",
+                    num_warmup_steps, kMaxSteps);
+}
+
 void check_training_options(const TrainingOptions& o) {
   if (o.output_dir.empty()) throw usage_error("--output_dir is needed: the folder of the run");
   require_between("train_batch_size", o.train_batch_size, 1, kMaxBatchSize);
   require_between("eval_batch_size", o.eval_batch_size, 1, kMaxBatchSize);
-  require_at_least("num_train_steps", o.num_train_steps, 0);
+  require_between("num_train_steps", o.num_train_steps, 0, kMaxSteps);
   require_at_least("accumulate", o.accumulate, 0);
   require_at_least("shuffle_buffer", o.shuffle_buffer, 0);
   require_at_least("seed", o.seed, 0);
   require_between("threads", o.threads, 0, kMaxThreads);
   require_at_least("keep", o.keep, 1);
   require_at_least("log_every", o.log_every, 1);
-  require_at_least("stop_after", o.stop_after, 0);
+  require_between("stop_after", o.stop_after, 0, kMaxSteps);
   require_float("learning_rate", o.learning_rate);
   require_float("end_learning_rate", o.end_learning_rate);
   require_float("clip_norm", o.clip_norm);
   require_float("weight_decay", o.weight_decay);
   require_float("adam_epsilon", o.adam_epsilon);
-  if (!(o.clip_norm >= 0)) throw usage_error("--clip_norm={}: 0 or more expected", o.clip_norm);
+  for (auto [flag, beta] : {std::pair("adam_beta1", o.adam_beta1), {"adam_beta2", o.adam_beta2}}) {
+    if (beta >= 0 && beta < 1) continue;
+    throw usage_error("--{}={}: a share from 0 to below 1 expected", flag, beta);
+  }
   if (o.accumulate > o.train_batch_size) {
     throw usage_error("--accumulate={} is more than --train_batch_size={}", o.accumulate,
                       o.train_batch_size);

@@ -38,6 +38,9 @@ std::vector<std::string> neutral_options();
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
                             TrainingOptions& options, ModelOptions& model, bool fine_tuning);
 
+// Steps of rising rate, or -1 (the command's default); else a usage error.
+void check_warmup_steps(int64_t num_warmup_steps);
+
 // Checks ranges; throws usage errors that name the flag.
 void check_training_options(const TrainingOptions& options);
 
