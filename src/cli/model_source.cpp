@@ -30,6 +30,23 @@ std::string without_slash(std::string path) {
   return path;
 }
 
+// What the code that the preset follows makes of a shape that leaves it open: transformers takes the
+// name "gelu" for x Φ(x) in any file, Intel's code has an epsilon of its own. What a shape says is
+// part of its model and stays.
+void follow_preset(BertConfig& config, const std::string& preset, const Json& said,
+                   const std::string& place) {
+  auto act = said.find("hidden_act");
+  if (preset == "hf" && (act == said.end() || *act == "gelu")) {
+    config.hidden_act = Activation::gelu_erf;
+    if (!place.empty())
+      log_line("{}: gelu is x Φ(x), as transformers reads it (--preset=hf)", place);
+  }
+  if (preset == "intel" && !said.contains("layer_norm_eps")) {
+    config.layer_norm_eps = 1e-3;
+    if (!place.empty()) log_line("{}: layer_norm_eps is 0.001, as Intel's (--preset=intel)", place);
+  }
+}
+
 BertConfig new_config(const std::string& name, const std::string& preset, size_t vocabulary) {
   for (const Size& size : kSizes) {
     if (size.name != name) continue;
@@ -40,18 +57,19 @@ BertConfig new_config(const std::string& name, const std::string& preset, size_t
     config.num_attention_heads = size.heads;
     config.intermediate_size = 4 * size.hidden;
     config.type_vocab_size = 2;
-    if (preset == "hf") config.hidden_act = Activation::gelu_erf;
-    if (preset == "intel") config.layer_norm_eps = 1e-3;
+    follow_preset(config, preset, Json::object(), "");
     return config;
   }
   throw usage_error("--model={}: tiny, mini, small, medium, base or large expected", name);
 }
 
-BertConfig read_config(const std::string& file) {
+BertConfig read_config(const std::string& file, const std::string& preset) {
   Json json = parse_json(read_text_up_to(file, kMaxConfig), file);
   // Hugging Face's file says what it is; Google's has no such key.
-  return json.is_object() && json.contains("model_type") ? config_from_hugging_face(json, file)
-                                                         : config_from_google(json, file);
+  if (json.is_object() && json.contains("model_type")) return config_from_hugging_face(json, file);
+  BertConfig config = config_from_google(json, file);
+  follow_preset(config, preset, json, file);
+  return config;
 }
 
 }  // namespace
@@ -176,7 +194,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
   BertConfig config;
   std::string place = bert_config_file;
   if (!bert_config_file.empty()) {
-    config = read_config(bert_config_file);
+    config = read_config(bert_config_file, preset);
   } else if (folder_) {
     place = folder_path_;
     config = config_of(*folder_, folder_path_);
@@ -186,7 +204,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
       throw usage_error("{} is not there: --bert_config_file names the shape of the checkpoint",
                         place);
     }
-    config = read_config(place);
+    config = read_config(place, preset);
   } else {
     throw usage_error(
         "the model's shape is needed: --model=tiny (or mini, small, medium, base, "

@@ -39,7 +39,8 @@ struct ModelOptions {
   void read_init_checkpoint();
 
   // The shape: of bert_config_file, of the checkpoint (its folder, or bert_config.json beside it),
-  // or of `model` with the vocabulary's size. Throws usage errors when there is none, or more
+  // or of `model` with the vocabulary's size. What bert_config.json and `model` leave open (which GELU,
+  // the norms' epsilon) is as in the preset's code. Throws usage errors when there is none, or more
   // vocabulary lines than rows (V lines and R rows are both named).
   BertConfig config(const std::string& preset, const Tokenizer& tokenizer) const;
   std::shared_ptr<const Tokenizer> tokenizer() const;

@@ -59,7 +59,8 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("decay", decay, "linear, linear_after_warmup or constant");
   v("preset", preset,
     "whose details to follow: google, tf2, hf, jestimator, intel; sets decay, bias_correction, "
-    "weight_decay, adam_* and clip_norm_rows where they are not given");
+    "weight_decay, adam_* and clip_norm_rows where they are not given, and of a new model or a "
+    "bert_config.json which gelu (hf: erf) and the norms' epsilon (intel: 1e-3)");
   v("optimizer", optimizer, "adamw");
   v("weight_decay", weight_decay, "decoupled decay; not of biases and norms");
   v("adam_beta1", adam_beta1, "decay of the mean of gradients");
