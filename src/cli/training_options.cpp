@@ -72,7 +72,8 @@ void TrainingOptions::each(OptionVisitor& v) {
     "count word-embedding gradients row by row in that norm, as TensorFlow does");
   v("accumulate", accumulate, "parts of a batch whose gradients are summed; 0: as memory needs");
   v("shuffle_buffer", shuffle_buffer,
-    "examples that are shuffled at a time; 1: file order; 0: all of a table, 10000 of records");
+    "examples that are shuffled at a time, and files of records as such; 1: file order; 0: all of "
+    "a table, 10000 of records");
   v("seed", seed, "of first weights, shuffles and dropout");
   v("device", device, "cpu or reference (plain loops, for checking)");
   v("dtype", dtype, "fp32 or bf16 activations");

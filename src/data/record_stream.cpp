@@ -48,8 +48,9 @@ class Records final : public Stream<Example> {
       }
       if (reader_->next(record_)) return true;
       if (reader_->corrupt() > 0) {
-        log_warning("{}: {} damaged stretches were passed over", uris_[file_ - 1],
-                    reader_->corrupt());
+        std::string line = fmt::format("{}: {} damaged stretches were passed over",
+                                       uris_[file_ - 1], reader_->corrupt());
+        if (!options_.told || options_.told->is_new(line)) log_warning(line);
       }
       reader_.reset();
     }

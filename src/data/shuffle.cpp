@@ -12,23 +12,29 @@
 namespace bertrain {
 namespace {
 
+// A key for part `index` of what `key` is for.
+Block part_of(Block key, uint64_t index) {
+  return threefry(key, {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32)});
+}
+
+template <class Index>
+std::vector<Index> permutation_of(Block key, uint64_t length) {
+  std::vector<Index> order(length);
+  std::iota(order.begin(), order.end(), Index{0});
+  for (uint64_t i = length; i-- > 1;) std::swap(order[i], order[below(key, i, i + 1)]);
+  return order;
+}
+
 // Where blocks begin and how each is permuted.
 class Order {
  public:
   Order(uint64_t buffer, uint64_t seed, uint64_t pass)
-      : buffer_(buffer),
-        key_(threefry(key_of(seed, "data/shuffle", 0),
-                      {static_cast<uint32_t>(pass), static_cast<uint32_t>(pass >> 32)})) {}
+      : buffer_(buffer), key_(part_of(key_of(seed, "data/shuffle", 0), pass)) {}
 
-  uint64_t first_length() const { return 1 + below(threefry(key_, {0, 0}), 0, buffer_); }
+  uint64_t first_length() const { return 1 + below(part_of(key_, 0), 0, buffer_); }
 
   std::vector<uint64_t> permutation(uint64_t block, uint64_t length) const {
-    Block key = threefry(
-        key_, {static_cast<uint32_t>(block + 1), static_cast<uint32_t>((block + 1) >> 32)});
-    std::vector<uint64_t> order(length);
-    std::iota(order.begin(), order.end(), 0);
-    for (uint64_t i = length; i-- > 1;) std::swap(order[i], order[below(key, i, i + 1)]);
-    return order;
+    return permutation_of<uint64_t>(part_of(key_, block + 1), length);
   }
 
  private:
@@ -170,6 +176,10 @@ ExampleStream shuffle(ExampleStream from, uint64_t buffer, uint64_t seed, uint64
                                              order);
   }
   return std::make_unique<ShuffledStream>(std::move(from), buffer, order);
+}
+
+std::vector<size_t> file_order(size_t count, uint64_t seed, uint64_t pass) {
+  return permutation_of<size_t>(part_of(key_of(seed, "data/files", 0), pass), count);
 }
 
 }  // namespace bertrain

@@ -114,6 +114,20 @@ TEST(Streams, ShuffleMixesFarAndEvenly) {
   for (int count : first) EXPECT_NEAR(count, 1000, 130);
 }
 
+TEST(Streams, FilesHaveAnOrderOfTheirOwnInEachPass) {
+  std::vector<int> first(5);
+  for (uint64_t pass = 0; pass < 5000; ++pass) {
+    std::vector<size_t> order = file_order(5, 1, pass);
+    EXPECT_EQ(order, file_order(5, 1, pass));
+    EXPECT_THAT(order, testing::UnorderedElementsAre(0, 1, 2, 3, 4));
+    ++first[order[0]];
+  }
+  for (int count : first) EXPECT_NEAR(count, 1000, 130);
+  EXPECT_NE(file_order(20, 1, 0), file_order(20, 2, 0));
+  EXPECT_THAT(file_order(1, 1, 7), testing::ElementsAre(0));
+  EXPECT_TRUE(file_order(0, 1, 0).empty());
+}
+
 TEST(Streams, ShuffleOrderIsTheSameForFilesAndForMemory) {
   for (int64_t count : {0, 1, 6, 7, 8, 50}) {
     for (uint64_t pass = 0; pass < 3; ++pass) {

@@ -105,7 +105,7 @@ class Classification final : public Task {
       }
       auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
                                                     row_options(options_, true), true);
-      return stream_texts(std::move(reader), encoder_, labels_, once);
+      return stream_texts(std::move(reader), encoder_, labels_, told_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
   }
@@ -157,6 +157,7 @@ class Classification final : public Task {
   TextColumns columns_;
   std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
   std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
   mutable bool input_taken_ = false;       // a stream of a file that is read once was given out
 };

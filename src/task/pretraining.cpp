@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/record_stream.h"
+#include "data/shuffle.h"
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
@@ -96,18 +97,14 @@ class Pretraining final : public Task {
             {"next_sentence_loss", Axis::example, "example_weight", 0}};
   }
 
-  ExampleStream examples(std::string_view split) const override {
-    auto files = files_.find(split);
-    if (files == files_.end()) {
-      throw error("there are no examples for '{}': no file was given for it", split);
-    }
-    RecordOptions records;
-    records.skip_corrupt = options_.skip_corrupt;
-    // By value: the stream may outlive the task.
-    records.convert = [options = options_, config = config_](Example record) {
-      return convert(record, options, config);
-    };
-    return read_records(files->second, std::move(records));
+  ExampleStream examples(std::string_view split) const override { return read(files_of(split)); }
+
+  ExampleStream shuffled_files(std::string_view split, uint64_t seed,
+                               uint64_t pass) const override {
+    const std::vector<std::string>& files = files_of(split);
+    std::vector<std::string> shuffled;
+    for (size_t i : file_order(files.size(), seed, pass)) shuffled.push_back(files[i]);
+    return read(std::move(shuffled));
   }
 
   // Records are not counted in the files; only reading them all would tell.
@@ -142,6 +139,12 @@ class Pretraining final : public Task {
   }
 
  private:
+  const std::vector<std::string>& files_of(std::string_view split) const {
+    auto files = files_.find(split);
+    if (files != files_.end()) return files->second;
+    throw error("there are no examples for '{}': no file was given for it", split);
+  }
+  ExampleStream read(std::vector<std::string> files) const;
   void check_first_record(const std::string& file);
   static Example convert(const Example& record, const PretrainingOptions& options,
                          const BertConfig& config);
@@ -149,7 +152,19 @@ class Pretraining final : public Task {
   PretrainingOptions options_;  // with the lengths of the data
   BertConfig config_;
   Named<std::vector<std::string>> files_;  // by split
+  std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
 };
+
+ExampleStream Pretraining::read(std::vector<std::string> files) const {
+  RecordOptions records;
+  records.skip_corrupt = options_.skip_corrupt;
+  records.told = told_;
+  // By value: the stream may outlive the task.
+  records.convert = [options = options_, config = config_](Example record) {
+    return convert(record, options, config);
+  };
+  return read_records(std::move(files), std::move(records));
+}
 
 void Pretraining::check_first_record(const std::string& file) {
   if (is_read_once(file)) {

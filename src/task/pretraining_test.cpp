@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "base/error.h"
 #include "formats/tfrecord.h"
@@ -57,6 +58,38 @@ TEST(Pretraining, DropsPaddingAndTargetsWithoutWeight) {
   EXPECT_THAT(integers(e, "next_sentence_labels"), ElementsAre(1));
   EXPECT_THAT(integers(*stream->next(), "row"), ElementsAre(1));
   EXPECT_THROW(task->examples("dev"), Error);
+}
+
+TEST(Pretraining, APassReadsItsFilesInAnOrderOfItsOwn) {
+  PretrainingOptions options;
+  for (int64_t file = 0; file < 3; ++file) {
+    Example one = record(), two = record();
+    std::get<Integers>(one["input_ids"])[1] = 10 * file;
+    std::get<Integers>(two["input_ids"])[1] = 10 * file + 1;
+    std::string uri = "mem://pretraining/part" + std::to_string(file);
+    written({one, two}, uri);
+    options.input_file += (file > 0 ? "," : "") + uri;
+  }
+  auto task = make_pretraining(options, tiny_config(100, 8));
+  auto ids = [](ExampleStream stream) {
+    Integers all;
+    while (auto e = stream->next()) all.push_back(integers(*e, "input_ids").at(1));
+    return all;
+  };
+  Integers listed = {0, 1, 10, 11, 20, 21};
+  EXPECT_EQ(ids(task->examples("train")), listed);
+  std::set<Integers> orders;
+  for (uint64_t pass = 0; pass < 100; ++pass) {
+    Integers order = ids(task->shuffled_files("train", 5, pass));
+    EXPECT_EQ(order, ids(task->shuffled_files("train", 5, pass)));
+    for (size_t i = 0; i < 6; i += 2) EXPECT_EQ(order[i] + 1, order[i + 1]);  // files stay whole
+    EXPECT_THAT(order, testing::UnorderedElementsAreArray(listed));
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 6u);  // all that three files have
+  options.input_file = "mem://pretraining/part1";
+  task = make_pretraining(options, tiny_config(100, 8));
+  EXPECT_THAT(ids(task->shuffled_files("train", 5, 3)), ElementsAre(10, 11));
 }
 
 TEST(Pretraining, LengthsThatDifferAreNamedWithBothNumbersAndTheFile) {

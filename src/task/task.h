@@ -61,6 +61,12 @@ class Task {
   virtual std::vector<LossTerm> terms() const = 0;
   // one pass, in file order, ready for the packer
   virtual ExampleStream examples(std::string_view split) const = 0;
+  // One pass of training that is shuffled: the same examples; files of records, which a shuffle only
+  // mixes with their neighbours, in an order that is a function of seed and pass.
+  virtual ExampleStream shuffled_files(std::string_view split, uint64_t /*seed*/,
+                                       uint64_t /*pass*/) const {
+    return examples(split);
+  }
   // examples of that split, if known
   virtual std::optional<uint64_t> count(std::string_view split) const = 0;
   virtual int64_t max_seq_length() const = 0;

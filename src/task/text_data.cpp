@@ -50,10 +50,11 @@ class InMemory final : public IndexedStream {
 class AsRead final : public Stream<Example> {
  public:
   AsRead(std::unique_ptr<TextRowReader> reader, std::shared_ptr<const PairEncoder> encoder,
-         std::shared_ptr<const Labels> labels, size_t chunk)
+         std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told, size_t chunk)
       : reader_(std::move(reader)),
         encoder_(std::move(encoder)),
         labels_(std::move(labels)),
+        told_(std::move(told)),
         chunk_(chunk) {}
 
   std::optional<Example> next() override {
@@ -96,6 +97,7 @@ class AsRead final : public Stream<Example> {
   void end() {
     ended_ = true;
     const std::string& uri = reader_->rows().uri();
+    if (!told_->is_new(uri)) return;
     reader_->report();
     if (cut_ > 0) log_line("{}: {} of {} texts were cut to the model's length", uri, cut_, row_);
     if (unknown_ > 0) {
@@ -107,6 +109,7 @@ class AsRead final : public Stream<Example> {
   std::unique_ptr<TextRowReader> reader_;
   std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
   std::deque<Example> ready_;
   int64_t row_ = 0;
@@ -175,9 +178,10 @@ void load_texts(TextRowReader& reader, const PairEncoder& encoder,
 
 ExampleStream stream_texts(std::unique_ptr<TextRowReader> reader,
                            std::shared_ptr<const PairEncoder> encoder,
-                           std::shared_ptr<const Labels> labels, bool one_by_one) {
+                           std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told,
+                           bool one_by_one) {
   return std::make_unique<AsRead>(std::move(reader), std::move(encoder), std::move(labels),
-                                  one_by_one ? 1 : kChunk);
+                                  std::move(told), one_by_one ? 1 : kChunk);
 }
 
 }  // namespace bertrain

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/streams.h"
+#include "data/told_once.h"
 #include "task/labels.h"
 #include "task/pair_input.h"
 #include "task/text_rows.h"
@@ -52,10 +53,12 @@ void load_texts(TextRowReader& reader, const PairEncoder& encoder,
                 const std::function<void(PairInput input, TextRow row)>& take);
 
 // The rows of a file as they are asked for, for files of any length and for standard input, of
-// which no more is read than was asked for (`one_by_one`). Labels that the model does not know are counted and
-// left out. Everything referred to must outlive the stream.
+// which no more is read than was asked for (`one_by_one`). Labels that the model does not know are
+// counted and left out. What was noticed is logged at the end, of each file once in all streams that
+// share `told`.
 ExampleStream stream_texts(std::unique_ptr<TextRowReader> reader,
                            std::shared_ptr<const PairEncoder> encoder,
-                           std::shared_ptr<const Labels> labels, bool one_by_one);
+                           std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told,
+                           bool one_by_one);
 
 }  // namespace bertrain

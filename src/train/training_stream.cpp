@@ -65,7 +65,8 @@ BatchStream training_batches(const Task& task, const TrainingStreamOptions& opti
       tell_reading(first_step * static_cast<uint64_t>(options.batch_size), options.silence));
   auto pass = [&task, options, tell](uint64_t number) {
     auto buffer = static_cast<uint64_t>(options.shuffle_buffer);
-    ExampleStream examples = task.examples(options.split);
+    ExampleStream examples = buffer == 1 ? task.examples(options.split)
+                                         : task.shuffled_files(options.split, options.seed, number);
     bool indexed = dynamic_cast<IndexedStream*>(examples.get()) != nullptr;
     // Below the shuffle, which skips whole blocks of its source; a table is not read to be skipped.
     if (!indexed)

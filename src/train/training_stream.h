@@ -13,7 +13,7 @@ namespace bertrain {
 struct TrainingStreamOptions {
   std::string split = "train";
   int64_t batch_size = 32;
-  int64_t shuffle_buffer = 10000;  // 1: file order
+  int64_t shuffle_buffer = 10000;  // 1: no shuffle, of files neither
   uint64_t seed = 0;               // each pass has an order of its own
   // Where a pass ends inside a batch: false, the batch goes on with the next pass (repeat, then
   // batch: Google's order); true, the batch ends there, smaller than the others, so that a pass is

@@ -80,6 +80,35 @@ TEST(TrainingStream, ResumesAtAnyStep) {
   }
 }
 
+// Its files are read in reverse in every second pass of seed 7.
+class Files : public Numbers {
+ public:
+  using Numbers::Numbers;
+  ExampleStream shuffled_files(std::string_view split, uint64_t seed,
+                               uint64_t pass) const override {
+    if (seed != 7 || pass % 2 == 0) return examples(split);
+    std::vector<Example> reversed;
+    ExampleStream stream = examples(split);
+    while (auto example = stream->next()) reversed.insert(reversed.begin(), std::move(*example));
+    return from_vector(std::move(reversed));
+  }
+};
+
+TEST(TrainingStream, FilesAreShuffledWhereExamplesAre) {
+  Numbers listed(10);
+  Files files(10);
+  TrainingStreamOptions o = options(true);  // three batches a pass
+  o.shuffle_buffer = 2;
+  Order plain = rows_of(listed, o, 0, 9), shuffled = rows_of(files, o, 0, 9);
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(plain[i] == shuffled[i], i / 3 % 2 == 0) << i;
+  }
+  for (size_t first = 0; first < 6; ++first)
+    EXPECT_EQ(rows_of(files, o, first, 1)[0], shuffled[first]);
+  o.shuffle_buffer = 1;
+  EXPECT_EQ(rows_of(files, o, 0, 6), rows_of(listed, o, 0, 6));
+}
+
 TEST(TrainingStream, CutPassesHaveEveryRowOnce) {
   Numbers task(10);
   Order order = rows_of(task, options(true), 0, 6);
