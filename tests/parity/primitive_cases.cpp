@@ -64,8 +64,8 @@ void choices(Cases& all) {
   for (const Shape& shape : kShapes) {
     for (DType dtype : kFloats) {
       // One grid for both, so that no maximum is near a tie.
-      Shape pair = shape;
-      pair.insert(pair.begin(), 2);
+      Shape pair = {2};
+      for (int64_t size : shape) pair.push_back(size);
       auto half = [shape](Tensor x, int64_t i) {
         Shape start(x.shape().size(), 0), limit = x.shape();
         start[0] = i, limit[0] = i + 1;
