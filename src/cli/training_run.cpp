@@ -2,6 +2,7 @@
 #include "cli/training_run.h"
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <sstream>
 
@@ -113,7 +114,8 @@ class TrainingRun {
   std::vector<Capacity> capacities_;
   LoopOptions loop_;
   std::unique_ptr<EvaluationRunner> evaluation_;
-  EvaluateOptions dev_, test_;
+  std::map<std::string, EvaluateOptions> dev_;  // by split
+  EvaluateOptions test_;
 };
 
 RunRequest TrainingRun::request() const {
@@ -229,10 +231,14 @@ double TrainingRun::epoch_steps() const {
 }
 
 BestRule TrainingRun::best_rule() const {
-  bool scored = has_split(task_, "dev");
+  std::vector<std::string> splits = dev_splits(task_.splits());
+  bool scored = !splits.empty();
   if (!scored && options_.best_metric.empty()) return {};
   std::string metric = options_.best_metric.empty() ? job_.best_metric : options_.best_metric;
-  Json scores = task_.scorer()->result();  // of no rows: only the names matter
+  if (!scored) splits = {"dev"};
+  // Of no rows: only the names matter.
+  Json scores =
+      scores_of_splits(splits, [&](const std::string&) { return task_.scorer()->result(); });
   if (scores.contains(metric) && scores[metric].is_number()) {
     if (!scored) return {};  // nothing is evaluated, but a wrong name is said
     return {metric, higher_is_better(metric)};
@@ -263,8 +269,10 @@ void TrainingRun::prepare_state() {
 
 void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
-  if (has_split(task_, "dev")) dev_ = evaluation_of("dev", true);
-  dev_.max_batches = job_.max_eval_batches;
+  for (const std::string& split : dev_splits(task_.splits())) {
+    dev_[split] = evaluation_of(split, true);
+    dev_[split].max_batches = job_.max_eval_batches;
+  }
   // A pipe is read once, row by row: nothing of it can be sampled before.
   if (has_split(task_, "test")) test_ = evaluation_of("test", !is_read_once(job_.test_file));
 }
@@ -306,8 +314,12 @@ void TrainingRun::log_banner() {
 
 bool TrainingRun::train_steps() {
   std::function<Json()> evaluate_dev;
-  if (has_split(task_, dev_.split)) {
-    evaluate_dev = [&] { return evaluate(task_, *evaluation_, dev_, true).scores; };
+  if (!dev_.empty()) {
+    evaluate_dev = [&] {
+      return scores_of_splits(dev_splits(task_.splits()), [&](const std::string& split) {
+        return evaluate(task_, *evaluation_, dev_.at(split), true).scores;
+      });
+    };
   }
   TrainingStreamOptions data;
   data.batch_size = options_.train_batch_size;

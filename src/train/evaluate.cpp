@@ -89,4 +89,22 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
   return result;
 }
 
+std::vector<std::string> dev_splits(std::vector<std::string> splits) {
+  std::erase_if(splits, [](const std::string& split) {
+    return split != "dev" && !split.starts_with("dev_");
+  });
+  return splits;
+}
+
+Json scores_of_splits(const std::vector<std::string>& splits,
+                      const std::function<Json(const std::string&)>& of) {
+  Json all = Json::object();
+  for (const std::string& split : splits) {
+    std::string prefix = split == splits.front() ? "" : split.substr(split.find('_') + 1) + "_";
+    Json scores = of(split);
+    for (const auto& [name, score] : scores.items()) all[prefix + name] = score;
+  }
+  return all;
+}
+
 }  // namespace bertrain

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "data/packer.h"
@@ -32,5 +33,14 @@ struct EvaluationResult {
 EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
                           const EvaluateOptions& options, bool score,
                           const std::function<void(const Example&)>& on_row = {});
+
+// Those of a task's splits that are scored while it trains, in its order: "dev", or "dev_matched" and its
+// like.
+std::vector<std::string> dev_splits(std::vector<std::string> splits);
+
+// Scores of all of them in one object, by the names that the scores have: those of the first split as they
+// are, those of a further "dev_X" with "X_" before them. `of` gives one split's.
+Json scores_of_splits(const std::vector<std::string>& splits,
+                      const std::function<Json(const std::string&)>& of);
 
 }  // namespace bertrain
