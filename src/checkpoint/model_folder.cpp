@@ -106,6 +106,11 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (auto most = checked.find("max_input_chars_per_word")) {
     folder.max_chars_per_word = most->integer(1, INT32_MAX);
   }
+  // Our own key: transformers takes them for pieces unless told otherwise, and no text of a user may
+  // pretend to be two where nobody asked for it.
+  if (auto special = checked.find("special_tokens_in_text")) {
+    folder.special_tokens_in_text = special->truth();
+  }
   refuse_other_tokenizers(checked);
   // transformers writes 1e30 for "no limit": the number of positions is one then.
   if (config.contains("model_max_length") && config["model_max_length"].is_number_unsigned() &&

@@ -27,7 +27,8 @@ struct ModelFolder {
   bool do_lower_case = true;
   std::optional<bool> strip_accents;  // absent: as do_lower_case
   int64_t max_chars_per_word = 200;
-  int64_t max_length = 512;  // tokens of an example at most
+  bool special_tokens_in_text = false;  // [SEP] in a text is that piece, not text
+  int64_t max_length = 512;             // tokens of an example at most
 
   Json bertrain = Json::object();  // kept in bertrain.json as it is: Task::describe() and so on
 };

@@ -68,6 +68,8 @@ TEST(ModelFolder, HoldsTheTokenizer) {
   EXPECT_EQ(tokenizer["added_tokens"].size(), 5u);
   Json config = json_at("mem://model/tokenizer_config.json");
   EXPECT_EQ(config["do_lower_case"], false);
+  EXPECT_EQ(config["special_tokens_in_text"], false);
+  EXPECT_EQ(config["split_special_tokens"], true);  // so that transformers agrees
   EXPECT_EQ(config["model_max_length"], 64);
   EXPECT_EQ(config["model_input_names"].size(), 3u);
   EXPECT_EQ(json_at("mem://model/special_tokens_map.json")["mask_token"], "[MASK]");
@@ -89,6 +91,7 @@ TEST(ModelFolder, HoldsAsManyLabelsAsAClassifierMayHave) {
 TEST(ModelFolder, RoundTrip) {
   ModelFolder folder = sample();
   folder.strip_accents = true;
+  folder.special_tokens_in_text = true;
   write_model_folder("mem://model", folder, weights(), rename, transposes);
   ModelFolder back = read_model_folder("mem://model/");
   EXPECT_EQ(back.architecture, folder.architecture);
@@ -97,6 +100,7 @@ TEST(ModelFolder, RoundTrip) {
   EXPECT_EQ(back.classifier_dropout, folder.classifier_dropout);
   EXPECT_TRUE(back.vocabulary.empty());
   EXPECT_EQ(back.do_lower_case, false);
+  EXPECT_TRUE(back.special_tokens_in_text);
   EXPECT_EQ(back.strip_accents, std::optional<bool>(true));
   EXPECT_EQ(back.max_chars_per_word, 200);
   EXPECT_EQ(back.max_length, 64);

@@ -88,14 +88,17 @@ std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& fol
   Json added = Json::array(), specials = Json::object();
   // BertTokenizer would rebuild the tokenizer from vocab.txt, with its own limit of 100 characters a
   // word; this class takes tokenizer.json as it is, but must be told of the segments.
-  Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
-                 {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}},
-                 {"do_lower_case", folder.do_lower_case},
-                 {"strip_accents", strip},
-                 {"tokenize_chinese_chars", true},
-                 {"clean_up_tokenization_spaces", true},
-                 {"max_input_chars_per_word", folder.max_chars_per_word},
-                 {"model_max_length", folder.max_length}};
+  Json config = {
+      {"tokenizer_class", "PreTrainedTokenizerFast"},
+      {"model_input_names", {"input_ids", "token_type_ids", "attention_mask"}},
+      {"do_lower_case", folder.do_lower_case},
+      {"strip_accents", strip},
+      {"tokenize_chinese_chars", true},
+      {"clean_up_tokenization_spaces", true},
+      {"max_input_chars_per_word", folder.max_chars_per_word},
+      {"special_tokens_in_text", folder.special_tokens_in_text},
+      {"split_special_tokens", !folder.special_tokens_in_text},  // the same to transformers
+      {"model_max_length", folder.max_length}};
   for (const Special& s : kSpecials) {
     std::optional<int64_t> id = id_of(folder.vocabulary, s.token);
     if (!id) continue;

@@ -24,6 +24,7 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   folder.do_lower_case = tokenizer.options().do_lower_case;
   folder.strip_accents = tokenizer.options().strip_accents;
   folder.max_chars_per_word = tokenizer.options().max_chars_per_word;
+  folder.special_tokens_in_text = tokenizer.options().special_tokens_in_text;
   folder.max_length = config.max_position_embeddings;
   folder.bertrain = {{"task", description}, {"about", about}};
   write_model_folder(path, folder, state.snapshot(false), to_hugging_face, is_kernel);

@@ -98,7 +98,8 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
   TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
                               .strip_accents = folder.strip_accents,
-                              .max_chars_per_word = folder.max_chars_per_word};
+                              .max_chars_per_word = folder.max_chars_per_word,
+                              .special_tokens_in_text = folder.special_tokens_in_text};
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
 }
 
@@ -148,6 +149,7 @@ void ModelOptions::read_init_checkpoint() {
     text.do_lower_case = folder_->do_lower_case;
     text.strip_accents = folder_->strip_accents;
     text.max_input_chars_per_word = folder_->max_chars_per_word;
+    text.special_tokens_in_text = folder_->special_tokens_in_text;
     return;
   }
   weights_ = path;
@@ -171,6 +173,7 @@ std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
     folder.do_lower_case = text.do_lower_case;
     folder.strip_accents = text.strip_accents;
     folder.max_chars_per_word = text.max_input_chars_per_word;
+    folder.special_tokens_in_text = text.special_tokens_in_text;
     return tokenizer_of(folder, folder_path_);
   }
   return std::make_shared<const Tokenizer>(text.tokenizer({kUnknown, kClassify, kSeparate}));

@@ -11,12 +11,15 @@ void TextOptions::each(OptionVisitor& v) {
     "lower-case the text; must be what the vocabulary was made for");
   v("strip_accents", strip_accents, "remove accents; if not given, as do_lower_case");
   v("max_input_chars_per_word", max_input_chars_per_word, "a word of more characters is [UNK]");
+  v("special_tokens_in_text", special_tokens_in_text,
+    "[MASK], [SEP] and the like in a text are those pieces; else they are text like any other");
 }
 
 TokenizerOptions TextOptions::tokenizer_options() const {
   return {.do_lower_case = do_lower_case,
           .strip_accents = strip_accents,
-          .max_chars_per_word = max_input_chars_per_word};
+          .max_chars_per_word = max_input_chars_per_word,
+          .special_tokens_in_text = special_tokens_in_text};
 }
 
 Tokenizer TextOptions::tokenizer(std::initializer_list<std::string_view> required_tokens) const {

@@ -14,6 +14,7 @@ struct TextOptions {
   bool do_lower_case = true;
   std::optional<bool> strip_accents;
   int64_t max_input_chars_per_word = 200;
+  bool special_tokens_in_text = false;
 
   void each(OptionVisitor& v);
   // Throws a usage error if no vocabulary was named.

@@ -101,7 +101,9 @@ void print_json(const Tokenizer& tokenizer, std::string_view text, Output& out) 
 class Stages {
  public:
   explicit Stages(const Tokenizer& tokenizer)
-      : tokenizer_(tokenizer), split_(bare(false, false)), lowered_(bare(true, false)) {}
+      : tokenizer_(tokenizer),
+        split_(bare(tokenizer, false, false)),
+        lowered_(bare(tokenizer, true, false)) {}
 
   void print(std::string_view text, Output& out) const {
     out << "text    " << json_quoted(text) << "\n";
@@ -120,9 +122,15 @@ class Stages {
   }
 
  private:
-  static Tokenizer bare(bool lower, bool strip) {
-    return Tokenizer(Vocabulary({std::string(kUnknown)}),
-                     {.do_lower_case = lower, .strip_accents = strip});
+  static Tokenizer bare(const Tokenizer& whole, bool lower, bool strip) {
+    std::vector<std::string> specials;
+    for (std::string_view token : {kPad, kUnknown, kClassify, kSeparate, kMask}) {
+      if (whole.vocabulary().find(token) >= 0) specials.emplace_back(token);
+    }
+    return Tokenizer(Vocabulary(specials),
+                     {.do_lower_case = lower,
+                      .strip_accents = strip,
+                      .special_tokens_in_text = whole.options().special_tokens_in_text});
   }
 
   static void print_words(std::string_view head, const Tokenizer& tokenizer, std::string_view text,

@@ -109,6 +109,10 @@ Tokenizer::Tables::Tables(const Vocabulary& vocabulary, const TokenizerOptions& 
       wordpiece(vocabulary, options.max_chars_per_word),
       max_chars(static_cast<size_t>(options.max_chars_per_word)),
       serial(++tokenizers_made) {
+  for (std::string_view token : {kPad, kUnknown, kClassify, kSeparate, kMask}) {
+    int32_t id = vocabulary.find(token);
+    if (options.special_tokens_in_text && id >= 0) specials.emplace_back(token, id);
+  }
   std::vector<WordPieceMatch> matches;
   for (size_t i = 0; i < symbol_ids.size(); ++i) {
     char symbol = static_cast<char>(i);
@@ -173,7 +177,7 @@ void Tokenizer::each_word(std::string_view text,
   NormalizedWord word;
   WordSpan span;
   Places places(text);
-  each_raw_word(text, [&](ByteKind, std::string_view raw, std::string_view before) {
+  auto visit_words = [&](ByteKind, std::string_view raw, std::string_view before) {
     tables_->normalize(raw, before, word);
     places.enter(raw);
     for (size_t first = 0; first < word.text.size();) {
@@ -183,6 +187,12 @@ void Tokenizer::each_word(std::string_view text,
       for (; first < last; ++first) append_utf8(word.text[first], span.text);
       visit(span);
     }
+  };
+  tables_->each_part(text, [&](std::string_view part, int32_t special) {
+    if (special < 0) return each_raw_word(part, visit_words);
+    places.enter(part);
+    PieceSpan place = places.of_plain(part, special);
+    visit({std::string(part), place.begin, place.end, place.byte_begin, place.byte_end});
   });
 }
 
@@ -190,7 +200,7 @@ void Tokenizer::each_piece(std::string_view text,
                            const std::function<void(const PieceSpan&)>& visit) const {
   WordScratch scratch;
   Places places(text);
-  each_raw_word(text, [&](ByteKind kind, std::string_view raw, std::string_view before) {
+  auto visit_pieces = [&](ByteKind kind, std::string_view raw, std::string_view before) {
     if (kind == ByteKind::letter &&
         raw.size() > tables_->max_chars) {  // not worth normalizing, however long it is
       places.enter(raw);
@@ -215,6 +225,11 @@ void Tokenizer::each_piece(std::string_view text,
         first = next, covered = m.end;
       }
     }
+  };
+  tables_->each_part(text, [&](std::string_view part, int32_t special) {
+    if (special < 0) return each_raw_word(part, visit_pieces);
+    places.enter(part);
+    visit(places.of_plain(part, special));
   });
 }
 

@@ -20,6 +20,9 @@ struct TokenizerOptions {
       strip_accents;  // absent: as do_lower_case, which is the reference's behaviour
   int64_t max_chars_per_word =
       200;  // code points; a longer word is [UNK] (400 in TF 2.10's code, 100 in Hugging Face)
+  // [PAD], [UNK], [CLS], [SEP] and [MASK] in a text, written just so, are those pieces. Else they are
+  // text like any other, so that no text can pretend to be two.
+  bool special_tokens_in_text = false;
 };
 
 // A piece and the part [begin, end) of the original text that it stands for.
@@ -41,7 +44,7 @@ struct WordSpan {
 
 // Immutable and safe to use from many threads at once. Bytes that are not UTF-8 count as U+FFFD,
 // which the reference deletes; refuse them before (repair_utf8) where they must be named. "[MASK]"
-// in text is literal: "[", "mask", "]".
+// in text is literal, "[", "mask", "]", unless the options say otherwise.
 class Tokenizer {
  public:
   // Throws Error if [UNK] is missing or an option is out of range.
@@ -65,6 +68,7 @@ class Tokenizer {
 
  private:
   struct Tables;
+  void append_literal(std::string_view text, std::vector<int32_t>& ids) const;
   std::unique_ptr<const Vocabulary> vocabulary_;  // at one address for ever: ids point into it
   TokenizerOptions options_;
   std::unique_ptr<const Tables> tables_;

@@ -117,6 +117,13 @@ class Output {
 }  // namespace
 
 void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
+  tables_->each_part(text, [&](std::string_view part, int32_t special) {
+    if (special >= 0) return ids.push_back(special);
+    append_literal(part, ids);
+  });
+}
+
+void Tokenizer::append_literal(std::string_view text, std::vector<int32_t>& ids) const {
   ThreadMemory& memory = thread_memory();
   const Tables& tables = *tables_;
   Output out(ids);

@@ -48,6 +48,30 @@ std::vector<std::string> words(std::string_view text, bool lower, std::optional<
       Tokenizer(Vocabulary({"[UNK]"}), {.do_lower_case = lower, .strip_accents = strip}), text);
 }
 
+TEST(Tokenizer, SpecialTokensInATextAreTextUnlessAskedFor) {
+  std::vector<std::string> pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "i",
+                                     "you",   "[",     "]",     "mask",  "sep"};
+  std::string_view text = "I[MASK] é you\u3000[SEP][SEP] [sep] [MASK";
+  Tokenizer literal((Vocabulary(pieces)));
+  EXPECT_THAT(piece_texts(literal, "I [MASK] you [SEP]"),
+              ElementsAre("i", "[", "mask", "]", "you", "[", "sep", "]"));
+  Tokenizer special(Vocabulary(pieces), {.strip_accents = {}, .special_tokens_in_text = true});
+  EXPECT_THAT(piece_texts(special, text), ElementsAre("i", "[MASK]", "[UNK]", "you", "[SEP]",
+                                                      "[SEP]", "[", "sep", "]", "[", "mask"));
+  EXPECT_THAT(special.ids(text), ElementsAre(5, 4, 1, 6, 3, 3, 7, 10, 8, 7, 9));
+  EXPECT_THAT(word_texts(special, text), ElementsAre("i", "[MASK]", "e", "you", "[SEP]", "[SEP]",
+                                                     "[", "sep", "]", "[", "mask"));
+  std::vector<Piece> found = special.pieces(text);
+  EXPECT_EQ(found[4].begin, 14u);  // in characters, then in bytes: é has two, the blank three
+  EXPECT_EQ(found[4].end, 19u);
+  EXPECT_EQ(found[4].byte_begin, 17u);
+  EXPECT_EQ(found[4].byte_end, 22u);
+  // What the vocabulary lacks is text.
+  Tokenizer without(Vocabulary({"[UNK]", "[", "]", "mask"}),
+                    {.strip_accents = {}, .special_tokens_in_text = true});
+  EXPECT_THAT(piece_texts(without, "[MASK]"), ElementsAre("[", "mask", "]"));
+}
+
 TEST(Tokenizer, EqualsTheReference) {
   Tokenizer uncased = reference_tokenizer(true), cased = reference_tokenizer(false);
   auto lines = read_lines(data_file("tokenization.jsonl"));
