@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -40,6 +42,21 @@ class Silence {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   double wait_, later_;
+};
+
+// What was said of data that are read several times: to sample them, to score them, in every pass.
+// Safe from many threads: one may read ahead while another evaluates.
+class ToldOnce {
+ public:
+  // Whether nothing was said of it yet; from now on it was. `what`: a line, or a file's name.
+  bool is_new(const std::string& what) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return said_.insert(what).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> said_;
 };
 
 template <class... Args>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "data/streams.h"
-#include "data/told_once.h"
 
 namespace bertrain {
 

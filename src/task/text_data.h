@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "data/streams.h"
-#include "data/told_once.h"
 #include "task/labels.h"
 #include "task/pair_input.h"
 #include "task/text_rows.h"
