@@ -31,9 +31,9 @@ std::string reason_of(std::string_view what) {
   return std::string(what.substr(0, kShown)) + (what.size() > kShown ? "…" : "");
 }
 
-}  // namespace
-
-Json parse_json(std::string_view text, std::string_view place) {
+// `place_of` makes the place in front of an error at the byte where the parser stopped.
+template <class PlaceOf>
+Json parse_bounded(std::string_view text, std::string_view place, const PlaceOf& place_of) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw error("{}: this is not JSON: it is empty", place);
   }
@@ -50,11 +50,22 @@ Json parse_json(std::string_view text, std::string_view place) {
   try {
     return Json::parse(text, bounded);
   } catch (const Json::parse_error& e) {
-    throw error("{}:{}: this is not JSON: {}", place, line_and_column(text, e.byte),
-                reason_of(e.what()));
+    throw error("{}: this is not JSON: {}", place_of(e.byte), reason_of(e.what()));
   } catch (const Json::exception& e) {  // a number beyond any double
     throw error("{}: this is not JSON: {}", place, reason_of(e.what()));
   }
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, std::string_view place) {
+  return parse_bounded(text, place, [&](size_t byte) {
+    return fmt::format("{}:{}", place, line_and_column(text, byte));
+  });
+}
+
+Json parse_json_line(std::string_view line, std::string_view place) {
+  return parse_bounded(line, place, [&](size_t byte) { return fmt::format("{}:{}", place, byte); });
 }
 
 JsonValue::JsonValue(const Json& json, std::string file, std::string key)

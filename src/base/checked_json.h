@@ -19,6 +19,8 @@ inline constexpr size_t kMostKeys = 10'000;
 // The value of a JSON text. Throws Error "PLACE:LINE:COLUMN: this is not JSON: reason" for what is
 // none, is cut off, or is nested deeper than anything that is written here.
 Json parse_json(std::string_view text, std::string_view place);
+// The same of one line of a file, within the same bounds; `place` is "FILE:LINE".
+Json parse_json_line(std::string_view line, std::string_view place);
 
 // One value of a parsed file with its place. Errors read "run.json: chosen.threads is "x"; a whole
 // number from 1 to 4096 expected". The Json must outlive it.

@@ -57,6 +57,12 @@ TEST(JsonValue, EveryOtherKindIsAnErrorWithFileAndKey) {
   EXPECT_THAT(message_of([&] { value.integer(0, 1); }), HasSubstr("f.json: the content is {"));
 }
 
+TEST(CheckedJson, ALineOfAFileHasItsPlace) {
+  EXPECT_EQ(parse_json_line("{\"a\": 1}", "f:7"), Json({{"a", 1}}));
+  EXPECT_THAT(message_of([] { parse_json_line("{\"a\": }", "f:7"); }),
+              StartsWith("f:7:7: this is not JSON: "));
+}
+
 TEST(CheckedJson, ObjectsOfVeryManyKeysAreRefused) {
   auto object = [](int count) {
     std::string text = "{\"x\": {\"k0\": 0";

@@ -43,4 +43,15 @@ std::string quote_list(const std::vector<std::string>& texts) {
   return list;
 }
 
+std::string some_of(const std::vector<std::string>& names, std::string_view separator) {
+  constexpr size_t kMost = 20;
+  std::string list;
+  for (size_t i = 0; i < names.size() && i < kMost; ++i) {
+    if (i > 0) list += separator;
+    list += names[i];
+  }
+  if (names.size() > kMost) list += fmt::format(" and {} more", names.size() - kMost);
+  return list;
+}
+
 }  // namespace bertrain

@@ -14,4 +14,7 @@ std::string quote(std::string_view text);
 // 'a', 'b', 'c'; of more than 20 the number of the others: "'a', …, and 980 more".
 std::string quote_list(const std::vector<std::string>& texts);
 
+// a, b, c; of more than 20 "a, … and 980 more": names that we gave ourselves, such as tensors'.
+std::string some_of(const std::vector<std::string>& names, std::string_view separator = ", ");
+
 }  // namespace bertrain

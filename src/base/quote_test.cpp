@@ -23,5 +23,11 @@ TEST(Quote, ListsEndAfterTwenty) {
   EXPECT_TRUE(list.ends_with("'c', and 980 more")) << list;
 }
 
+TEST(Quote, NamesEndAfterTwenty) {
+  EXPECT_EQ(some_of({}), "");
+  EXPECT_EQ(some_of({"a", "b"}), "a, b");
+  EXPECT_TRUE(some_of(std::vector<std::string>(1000, "c")).ends_with("c, c and 980 more"));
+}
+
 }  // namespace
 }  // namespace bertrain

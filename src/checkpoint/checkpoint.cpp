@@ -108,11 +108,6 @@ std::optional<Found> find_in_directory(const std::string& directory) {
   return std::nullopt;
 }
 
-std::string without_slashes(std::string_view uri) {
-  while (uri.size() > 1 && uri.ends_with('/') && !uri.ends_with("://")) uri.remove_suffix(1);
-  return std::string(uri);
-}
-
 std::optional<Found> find(const std::string& name) {
   if (std::optional<uint64_t> size = storage_for(name).size(name)) return find_file(name, *size);
   std::string prefix = bundle_prefix(name);

@@ -5,18 +5,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "cli/model_source.h"
 
 namespace bertrain {
 namespace {
-
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 20;
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + names[i];
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
-  return text;
-}
 
 // A pooler is missing where a model was trained without sentence pairs; it can be learnt anew.
 bool may_be_new(const std::string& name) {

@@ -25,11 +25,6 @@ constexpr uint64_t kMaxConfig = 16 << 20;  // some kilobytes, or all labels of a
 
 bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
 
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
-}
-
 // What the code that the preset follows makes of a shape that leaves it open: transformers takes the
 // name "gelu" for x Φ(x) in any file, Intel's code has an epsilon of its own. What a shape says is
 // part of its model and stays.
@@ -75,7 +70,7 @@ BertConfig read_config(const std::string& file, const std::string& preset) {
 }  // namespace
 
 std::optional<std::string> find_model_folder(const std::string& given) {
-  std::string path = without_slash(given);
+  std::string path = without_slashes(given);
   if (is_model_folder(path)) return path;
   std::string inside = join_path(path, "model");
   if (is_model_folder(inside)) return inside;
@@ -141,7 +136,7 @@ std::optional<double> ModelOptions::classifier_dropout() const {
 
 void ModelOptions::read_init_checkpoint() {
   if (init_checkpoint.empty()) return;
-  std::string path = without_slash(init_checkpoint);
+  std::string path = without_slashes(init_checkpoint);
   if (std::optional<std::string> found = find_model_folder(path)) {
     folder_path_ = *found;
     folder_ = read_model_folder(*found);

@@ -75,25 +75,21 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task.pretraining.skip_corrupt = o.skip_corrupt;
   task.described_in = task_file(*path);
   task_ = make_described_task(description_, task);
-  choice_.batch_size = batch_size;
-  choice_.memory = parse_memory(o.memory);
-  backend_ = open_backend(o.device, {loop_threads(), choice_.memory, nullptr, leave_if_stopped});
-  require_memory(task.config, false, choice_.memory);
+  EvaluationSize size;
+  size.choice.batch_size = batch_size;
+  size.choice.memory = parse_memory(o.memory);
+  backend_ =
+      open_backend(o.device, {loop_threads(), size.choice.memory, nullptr, leave_if_stopped});
+  require_memory(task.config, false, size.choice.memory);
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);
   load_weights(*state_, *path, true);
   runner_ = std::make_unique<EvaluationRunner>(*task_, *state_,
                                                compute_type(usable_dtype(o.device, o.dtype)));
-  evaluate_.split = std::move(split);
-  evaluate_.batch_size = batch_size;
-  // A pipe is read once, row by row: nothing of it can be sampled before. Rows to score are in memory.
-  bool sampled = evaluate_.split != "test" || !is_read_once(o.input_file);
-  if (sampled) {
-    std::string flag = evaluate_.split == "dev" ? "eval_batch_size" : "predict_batch_size";
-    require_batch_memory(*task_, evaluate_.split, choice_, {.flag = flag, .one_pass = true});
-  }
-  evaluate_.pack.capacities =
-      evaluation_capacities(*task_, *backend_, *runner_, sampled ? evaluate_.split : "", choice_);
+  bool scores = split == "dev";
+  size.flag = scores ? "eval_batch_size" : "predict_batch_size";
+  size.may_be_sampled = scores || !is_read_once(o.input_file);  // rows to score are in memory
+  evaluate_ = evaluation_of(*task_, *backend_, *runner_, std::move(split), size);
 }
 
 EvaluationResult TrainedModel::run(bool score, int64_t max_batches,

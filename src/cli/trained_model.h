@@ -8,7 +8,6 @@
 #include "backend/backend.h"
 #include "cli/options.h"
 #include "task/catalog.h"
-#include "train/capacities.h"
 #include "train/evaluate.h"
 #include "train/state.h"
 
@@ -50,7 +49,6 @@ class TrainedModel {
   std::unique_ptr<State> state_;
   std::unique_ptr<EvaluationRunner> runner_;
   EvaluateOptions evaluate_;
-  CapacityChoice choice_;
 };
 
 }  // namespace bertrain

@@ -82,7 +82,6 @@ class TrainingRun {
   void prepare_loop();
   void prepare_state();
   void prepare_evaluation();
-  EvaluateOptions evaluation_of(const std::string& split, bool sampled);
   void check_batches();
   int64_t shuffle_buffer() const {
     return options_.shuffle_buffer > 0 ? options_.shuffle_buffer : job_.shuffle_buffer;
@@ -269,27 +268,16 @@ void TrainingRun::prepare_state() {
 
 void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
+  EvaluationSize size;
+  size.choice.batch_size = options_.eval_batch_size;
+  size.choice.memory = parse_memory(options_.memory);
+  size.flag = "eval_batch_size";
   for (const std::string& split : dev_splits(task_.splits())) {
-    dev_[split] = evaluation_of(split, true);
+    dev_[split] = evaluation_of(task_, *backend_, *evaluation_, split, size);
     dev_[split].max_batches = job_.max_eval_batches;
   }
-  // A pipe is read once, row by row: nothing of it can be sampled before.
-  if (has_split(task_, "test")) test_ = evaluation_of("test", !is_read_once(job_.test_file));
-}
-
-EvaluateOptions TrainingRun::evaluation_of(const std::string& split, bool sampled) {
-  CapacityChoice choice;
-  choice.batch_size = options_.eval_batch_size;
-  choice.memory = parse_memory(options_.memory);
-  if (sampled) {
-    require_batch_memory(task_, split, choice, {.flag = "eval_batch_size", .one_pass = true});
-  }
-  EvaluateOptions options;
-  options.split = split;
-  options.batch_size = choice.batch_size;
-  options.pack.capacities =
-      evaluation_capacities(task_, *backend_, *evaluation_, sampled ? split : "", choice);
-  return options;
+  size.may_be_sampled = !is_read_once(job_.test_file);
+  if (has_split(task_, "test")) test_ = evaluation_of(task_, *backend_, *evaluation_, "test", size);
 }
 
 void TrainingRun::check_batches() {

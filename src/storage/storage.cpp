@@ -152,6 +152,11 @@ void refuse_overwriting(std::string_view output, std::span<const std::string> in
   }
 }
 
+std::string without_slashes(std::string_view uri) {
+  while (uri.size() > 1 && uri.ends_with('/') && !uri.ends_with("://")) uri.remove_suffix(1);
+  return std::string(uri);
+}
+
 std::string join_path(std::string_view directory, std::string_view name) {
   if (directory.empty() || name.starts_with('/') || !scheme_of(name).empty()) {
     return std::string(name);

@@ -168,6 +168,10 @@ TEST(storage, JoinsPaths) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");
   EXPECT_EQ(join_path("", "b"), "b");
+  EXPECT_EQ(without_slashes("a/b//"), "a/b");
+  EXPECT_EQ(without_slashes("/"), "/");
+  EXPECT_EQ(without_slashes("mem://"), "mem://");
+  EXPECT_EQ(without_slashes(""), "");
   EXPECT_EQ(join_path("a", "/b"), "/b");
   EXPECT_EQ(join_path("mem://a", "b"), "mem://a/b");
 }

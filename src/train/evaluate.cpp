@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -47,6 +48,19 @@ void require_finite(const Json& scores, const std::string& split) {
 }
 
 }  // namespace
+
+EvaluateOptions evaluation_of(const Task& task, const Backend& backend, EvaluationRunner& runner,
+                              std::string split, const EvaluationSize& size) {
+  if (size.may_be_sampled) {
+    require_batch_memory(task, split, size.choice, {.flag = size.flag, .one_pass = true});
+  }
+  EvaluateOptions options;
+  options.batch_size = size.choice.batch_size;
+  options.pack.capacities =
+      evaluation_capacities(task, backend, runner, size.may_be_sampled ? split : "", size.choice);
+  options.split = std::move(split);
+  return options;
+}
 
 EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
                           const EvaluateOptions& options, bool score,

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "data/packer.h"
 #include "task/task.h"
+#include "train/capacities.h"
 #include "train/step.h"
 
 namespace bertrain {
@@ -19,6 +21,16 @@ struct EvaluateOptions {
   int64_t max_batches = 0;  // 0: the whole split
   PackOptions pack;         // capacities for that batch size
 };
+
+struct EvaluationSize {
+  CapacityChoice choice;       // batch_size, memory
+  std::string_view flag;       // of the batch size
+  bool may_be_sampled = true;  // false: the split is read once, so that nothing of it is looked at
+};
+// As much of a batch at once as memory allows. Throws usage errors as require_batch_memory and
+// evaluation_capacities do.
+EvaluateOptions evaluation_of(const Task& task, const Backend& backend, EvaluationRunner& runner,
+                              std::string split, const EvaluationSize& size);
 
 struct EvaluationResult {
   Json scores = Json::object();   // of Scorer::result(); empty where `score` was false

@@ -186,8 +186,7 @@ std::vector<std::string> differences(const Json& before, const Json& now,
   return found;
 }
 
-RunDirectory::Folder::Folder(std::string where) : path(std::move(where)) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+RunDirectory::Folder::Folder(const std::string& where) : path(without_slashes(where)) {
   if (path.empty()) throw usage_error("--output_dir is needed: the folder of the run");
   storage_for(path);  // an error for buckets, which would be local folders of odd names
   std::error_code code;
@@ -206,8 +205,8 @@ RunDirectory::Folder::~Folder() {
   }
 }
 
-RunDirectory::RunDirectory(std::string path, Resume resume, bool overwrite)
-    : folder_(std::move(path)), path_(folder_.path), resume_(resume) {
+RunDirectory::RunDirectory(const std::string& path, Resume resume, bool overwrite)
+    : folder_(path), path_(folder_.path), resume_(resume) {
   lock_ = std::make_unique<RunLock>(path_);
   if (overwrite && fs::exists(file("run.json"))) {
     replaces_ = true;

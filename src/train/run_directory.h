@@ -41,7 +41,7 @@ class RunDirectory {
   // earlier run counts as absent and is removed by start(), so that a preflight that fails costs
   // nothing. Throws when another job works here, when there is a run and `never` was asked, or none
   // and `require` was.
-  RunDirectory(std::string path, Resume resume, bool overwrite);
+  RunDirectory(const std::string& path, Resume resume, bool overwrite);
   ~RunDirectory();
 
   const std::string& path() const { return path_; }
@@ -80,7 +80,7 @@ class RunDirectory {
   // Creates the folder and those above it; at the end (after the lock is gone) removes what it created again as far as
   // that is still empty.
   struct Folder {
-    explicit Folder(std::string path);
+    explicit Folder(const std::string& path);
     ~Folder();
     std::string path;
     std::vector<std::string> created;  // from the folder upwards

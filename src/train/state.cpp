@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace bertrain {
 namespace {
@@ -35,15 +36,6 @@ Array read_finite(const CheckpointReader& checkpoint, const std::string& name) {
   throw error(
       "{}: {} holds NaN or an infinity; training that made it had failed: use another checkpoint",
       checkpoint.uri(), name);
-}
-
-// At most ten names, so that a wrong file gives a readable message.
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 10;
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += "\n  " + names[i];
-  if (names.size() > kShown) text += fmt::format("\n  and {} more", names.size() - kShown);
-  return text;
 }
 
 }  // namespace
@@ -108,9 +100,9 @@ void State::load_all(const CheckpointReader& checkpoint, const std::vector<std::
     if (!wanted.contains(name) && !is_listed(besides, name)) unknown.push_back(name);
   }
   std::string problems;
-  if (!missing.empty()) problems += "\nmissing in it:" + some_of(missing);
-  if (!different.empty()) problems += "\nof another type:" + some_of(different);
-  if (!unknown.empty()) problems += "\nunknown to this run:" + some_of(unknown);
+  if (!missing.empty()) problems += "\nmissing in it:\n  " + some_of(missing, "\n  ");
+  if (!different.empty()) problems += "\nof another type:\n  " + some_of(different, "\n  ");
+  if (!unknown.empty()) problems += "\nunknown to this run:\n  " + some_of(unknown, "\n  ");
   if (!problems.empty()) {
     throw error("{} does not fit this model and optimizer, so the run cannot go on from it:{}",
                 checkpoint.uri(), problems);
