@@ -58,6 +58,16 @@ class TrainingRun {
       : run_(run), job_(job), options_(options), task_(*job.task) {}
 
   void run(std::ostream& out) {
+    StopSignals signals;  // heard from here to the last row that is predicted
+    try {
+      run_phases(out);
+    } catch (const Stopped&) {
+      throw stopped_by_signal();
+    }
+  }
+
+ private:
+  void run_phases(std::ostream& out) {
     RunRequest request = this->request();
     run_.keep_inputs(job_.data_files);
     run_.keep_inputs(job_.inputs);
@@ -76,7 +86,6 @@ class TrainingRun {
     train_steps() ? publish(out) : leave(out);
   }
 
- private:
   RunRequest request() const;
   void open_machine();
   void prepare_loop();
@@ -91,6 +100,7 @@ class TrainingRun {
   bool train_steps();
   void publish(std::ostream& out);
   void leave(std::ostream& out);
+  Error stopped_by_signal() const;
 
   bool changed(std::initializer_list<const char*> settings) const;
   void agree_instruction_set() const;
@@ -315,13 +325,7 @@ bool TrainingRun::train_steps() {
   data.seed = static_cast<uint64_t>(options_.seed);
   data.cut_at_pass_ends = job_.cut_at_pass_ends;
   data.pack.capacities = capacities_;
-  StopSignals signals;  // before the data are read forward to where a run goes on
-  BatchStream batches;
-  try {
-    batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
-  } catch (const Stopped&) {
-    return false;  // what the run goes on from is saved
-  }
+  BatchStream batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
   Journal journal(run_.path(), checkpoints_->step(), job_.steps, options_.log_every);
   bool done = train(loop_, *runner_, *batches, *checkpoints_, journal, evaluate_dev);
   log_line("{:.1f} % of the computed tokens were filling; peak memory {} MiB",
@@ -360,16 +364,23 @@ std::string TrainingRun::predict_test() {
   return file;
 }
 
+Error TrainingRun::stopped_by_signal() const {
+  int64_t step = checkpoints_ ? checkpoints_->saved_step() : -1;
+  if (step < 0) {
+    return Error("stopped by a signal before the first step; the same command begins again",
+                 ExitCode::retry);
+  }
+  return Error(
+      fmt::format("stopped by a signal; step {} of {} is saved, and the same command goes on "
+                  "from there",
+                  step, job_.steps),
+      ExitCode::retry);
+}
+
 // Stopping where the user said is what was asked for, and no failure: exit code 0.
 void TrainingRun::leave(std::ostream& out) {
   int64_t step = checkpoints_->saved_step();
-  if (options_.stop_after == 0 || step < options_.stop_after) {
-    throw Error(
-        fmt::format("stopped by a signal; step {} of {} is saved, and the same command goes "
-                    "on from there",
-                    step, job_.steps),
-        ExitCode::retry);
-  }
+  if (options_.stop_after == 0 || step < options_.stop_after) throw stopped_by_signal();
   say(run_, out,
       fmt::format("stopped after step {} of {} (--stop_after={}); without it the same command goes "
                   "on\n",
