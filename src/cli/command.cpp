@@ -1,7 +1,9 @@
 // The command table, and how an error becomes a line and an exit code.
 #include "cli/command.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -69,8 +71,12 @@ int run_program(Args args) {
   use_threads(0);
   try {
     run_command(args);
+    errno = 0;
     std::cout.flush();
-    if (!std::cout) throw error("standard output could not be written");
+    if (!std::cout) {
+      throw error("standard output could not be written{}{}", errno ? ": " : "",
+                  errno ? std::strerror(errno) : "");
+    }
     return static_cast<int>(ExitCode::done);
   } catch (const Error& e) {
     log_line("bertrain: {}", e.what());

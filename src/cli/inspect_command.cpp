@@ -2,6 +2,7 @@
 #include "cli/inspect_command.h"
 
 #include <filesystem>
+#include <limits>
 #include <ostream>
 #include <vector>
 
@@ -55,6 +56,7 @@ void run_inspect(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kInspectCommand, options.each(), out);
   std::vector<std::string> paths = paths_of(parse_options(args, options.each()));
   if (paths.empty()) throw usage_error("inspect needs a path: a file or folder to look into");
+  require_between("show", options.show, 0, std::numeric_limits<int64_t>::max());
   for (const std::string& path : paths) {
     if (&path != &paths.front()) out << "\n";
     inspect(path, options, out);
