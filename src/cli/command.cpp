@@ -23,6 +23,7 @@
 #include "cli/tokenize_command.h"
 #include "cli/vocab_command.h"
 #include "storage/local_writer.h"
+#include "storage/standard_streams.h"
 #include "text/unicode.h"
 
 namespace bertrain {
@@ -67,6 +68,7 @@ void run_command(Args args) {
 std::span<const Command* const> commands() { return kCommands; }
 
 int run_program(Args args) {
+  take_closed_streams();
   remove_partial_files_on_signals();
   use_threads(0);
   try {

@@ -1,4 +1,4 @@
-// The handlers of SIGTERM and SIGINT.
+// The handlers of SIGTERM, SIGINT and SIGHUP.
 #include "train/signals.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 // seen by other threads in order.
 std::atomic<int> request = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler must not wait for a lock");
-struct sigaction before_term, before_int;
+struct sigaction before_term, before_int, before_hangup;
 bool alive = false;
 
 extern "C" void on_signal(int number) {
@@ -37,11 +37,15 @@ StopSignals::StopSignals() {
       SA_RESTART;  // reads and writes under way go on: only the loop looks at the request
   sigaction(SIGTERM, &action, &before_term);
   sigaction(SIGINT, &action, &before_int);
+  sigaction(SIGHUP, &action, &before_hangup);
+  // nohup ignores it, so that the run outlives its terminal.
+  if (before_hangup.sa_handler == SIG_IGN) sigaction(SIGHUP, &before_hangup, nullptr);
 }
 
 StopSignals::~StopSignals() {
   sigaction(SIGTERM, &before_term, nullptr);
   sigaction(SIGINT, &before_int, nullptr);
+  sigaction(SIGHUP, &before_hangup, nullptr);
   request = 0;
   alive = false;
 }

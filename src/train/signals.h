@@ -1,11 +1,11 @@
-// SIGTERM and SIGINT while a run trains: a request to save the state and leave, not an end.
+// SIGTERM, SIGINT and SIGHUP while a run trains: a request to save the state and leave, not an end.
 #pragma once
 
 namespace bertrain {
 
-// Catches both signals while it lives, and gives them their earlier meaning back after. The first
-// signal sets the request; a second SIGINT ends the process at once, as an impatient user expects.
-// One at a time.
+// Catches them while it lives (a SIGHUP that is ignored stays so, as under nohup), and gives them their
+// earlier meaning back after. The first signal sets the request; a second SIGINT ends the process
+// at once, as an impatient user expects. One at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -22,6 +22,22 @@ TEST(StopSignals, RequestAndRestore) {
   EXPECT_EXIT(std::raise(SIGTERM), testing::KilledBySignal(SIGTERM), "");
 }
 
+TEST(StopSignals, HangingUpIsARequestUnlessItIsIgnored) {
+  std::signal(SIGHUP, SIG_DFL);
+  {
+    StopSignals signals;
+    std::raise(SIGHUP);
+    EXPECT_EQ(StopSignals::requested(), SIGHUP);
+  }
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    StopSignals signals;
+    std::raise(SIGHUP);
+    EXPECT_EQ(StopSignals::requested(), 0);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN) << "what it was before is what it is after";
+}
+
 TEST(StopSignals, SecondInterruptEndsTheProcess) {
   EXPECT_EXIT(
       {
