@@ -2,6 +2,7 @@
 #include "cli/model_source.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/checked_json.h"
 #include "base/error.h"
@@ -107,6 +108,13 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     }
   }
   if (folder.architecture == "BertForSequenceClassification" && !folder.labels.empty()) {
+    std::set<std::string> names;
+    for (const std::string& label : folder.labels) {
+      if (!names.insert(label).second) {
+        throw error("{}: id2label names two classes '{}'; each must have a name of its own",
+                    join_path(path, "config.json"), label);
+      }
+    }
     return {{"task", "classification"}, {"labels", folder.labels}};
   }
   return nullptr;

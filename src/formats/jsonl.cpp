@@ -1,4 +1,6 @@
 // JSON lines: one object a line, its keys the columns.
+#include <algorithm>
+
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/quote.h"
@@ -15,6 +17,8 @@ std::string text_of(const Json& value) {
 
 class JsonlParser : public RowParser {
  public:
+  JsonlParser(const RowOptions& options, RowCounts& counts) : options_(options), counts_(counts) {}
+
   void parse(std::string& line, TextLines& lines, std::vector<std::string>& fields) override {
     std::string place = lines.place(lines.number());
     Json object = parse_object(line, place);
@@ -30,6 +34,9 @@ class JsonlParser : public RowParser {
       }
       fields.push_back(text_of(*found));
     }
+    const std::string& noticed = options_.noticed_key;
+    if (noticed.empty() || !object.contains(noticed)) return;
+    counts_.noticed += std::find(names_.begin(), names_.end(), noticed) == names_.end();
   }
 
   std::vector<std::string> names() const override { return names_; }
@@ -44,11 +51,15 @@ class JsonlParser : public RowParser {
     return value;
   }
 
+  const RowOptions& options_;
+  RowCounts& counts_;
   std::vector<std::string> names_;
 };
 
 }  // namespace
 
-std::unique_ptr<RowParser> make_jsonl_parser() { return std::make_unique<JsonlParser>(); }
+std::unique_ptr<RowParser> make_jsonl_parser(const RowOptions& options, RowCounts& counts) {
+  return std::make_unique<JsonlParser>(options, counts);
+}
 
 }  // namespace bertrain

@@ -41,6 +41,6 @@ class RowParser {
 
 std::unique_ptr<RowParser> make_tsv_parser();
 std::unique_ptr<RowParser> make_csv_parser(const RowOptions& options, RowCounts& counts);
-std::unique_ptr<RowParser> make_jsonl_parser();
+std::unique_ptr<RowParser> make_jsonl_parser(const RowOptions& options, RowCounts& counts);
 
 }  // namespace bertrain

@@ -20,7 +20,7 @@ std::unique_ptr<RowParser> make_parser(RowFormat format, const RowOptions& optio
     case RowFormat::csv:
       return make_csv_parser(options, counts);
     case RowFormat::jsonl:
-      return make_jsonl_parser();
+      return make_jsonl_parser(options, counts);
   }
   throw std::logic_error("a row format");
 }
@@ -164,7 +164,7 @@ bool parse_bad_rows(std::string_view name) {
   throw usage_error("--bad_rows={}: fail or skip is expected", name);
 }
 
-size_t find_column(const RowReader& rows, std::string_view name_or_number) {
+std::optional<size_t> find_optional_column(const RowReader& rows, std::string_view name_or_number) {
   const std::vector<std::string>& header = rows.header();
   auto found = std::find(header.begin(), header.end(), name_or_number);
   if (found != header.end()) {
@@ -180,6 +180,12 @@ size_t find_column(const RowReader& rows, std::string_view name_or_number) {
   if (failure == std::errc() && stop == end && number >= 1 && number <= header.size()) {
     return number - 1;
   }
+  return std::nullopt;
+}
+
+size_t find_column(const RowReader& rows, std::string_view name_or_number) {
+  if (std::optional<size_t> found = find_optional_column(rows, name_or_number)) return *found;
+  const std::vector<std::string>& header = rows.header();
   throw error("{}: no column {}; there are {}", rows.uri(), quote(name_or_number),
               header.empty() ? "none" : quote_list(header));
 }

@@ -25,6 +25,8 @@ struct RowOptions {
   bool skip_bad = false;  // --bad_rows=skip: a row that cannot be read is counted and passed over
   bool blank_is_row =
       false;  // a blank line is a row of one empty field where rows have one field (tsv, csv)
+  // A key that jsonl rows may have although the first object lacks it: such rows are counted.
+  std::string noticed_key;
   // --invalid_utf8: makes a line valid UTF-8 and says whether it had to change it, or throws an
   // Error that begins with `place`, which makes the row a bad one. Absent: bytes are passed on as
   // they are.
@@ -36,6 +38,7 @@ struct RowCounts {
   uint64_t blank = 0;     // blank lines passed over
   uint64_t bad = 0;       // rows passed over
   uint64_t repaired = 0;  // lines that `repair` changed
+  uint64_t noticed = 0;   // rows with `noticed_key`, which is no column
   std::string first_bad;  // the message of the first row passed over
 };
 
@@ -66,5 +69,7 @@ bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → fals
 // The index of a column given by its name, or else by its number from 1. Throws an Error that lists
 // the names.
 size_t find_column(const RowReader& rows, std::string_view name_or_number);
+// The same, nullopt where there is no such column. Two of that name are an Error all the same.
+std::optional<size_t> find_optional_column(const RowReader& rows, std::string_view name_or_number);
 
 }  // namespace bertrain

@@ -233,8 +233,12 @@ class LocalWriter : public Writer {
       struct statvfs space = {};
       ::statvfs(parent_of(path_).c_str(), &space);
       uint64_t room = written_ + static_cast<uint64_t>(space.f_bavail) * space.f_frsize;
-      return error("{}: {}: {}; at least {} bytes are needed and there is room for {}", path_,
-                   action, std::strerror(reason), written_ + pending, room);
+      uint64_t need = written_ + pending;
+      // Where it is not the folder's file system that is full (a device, a limit on what a user may
+      // have), its room says nothing.
+      std::string rest = room < need ? fmt::format(" and there is room for {}", room) : "";
+      return error("{}: {}: {}; at least {} bytes are needed{}", path_, action,
+                   std::strerror(reason), need, rest);
     }
     return error("{}: {}: {}", path_, action, std::strerror(reason));
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/checked_json.h"
@@ -22,6 +23,8 @@
 
 namespace bertrain {
 namespace {
+
+constexpr double kMostDropout = 0.999;  // as of the rates in a model's config.json
 
 // Whether a row is held out: a function of its texts alone, so that it does not move when rows are
 // added, and equal texts are never on both sides.
@@ -49,12 +52,29 @@ class Classification final : public Task {
   Classification(ClassificationOptions options, const BertConfig& config,
                  std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
                  const std::string& described_in)
-      : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
+      : options_(std::move(options)),
+        test_label_optional_(!options_.train_file.empty() || options_.label_column.empty()),
+        config_(config),
+        tokenizer_(std::move(tokenizer)) {
     if (description != nullptr) take(JsonValue(*description, described_in, "task"));
     if (options_.text_column.empty()) options_.text_column = "text";
     if (options_.label_column.empty()) options_.label_column = "label";
+    bool pairs = !options_.text_b_column.empty();
     if (options_.max_seq_length == 0) {
-      options_.max_seq_length = std::min<int64_t>(128, config_.max_position_embeddings);
+      int64_t positions = config_.max_position_embeddings, least = PairEncoder::least_length(pairs);
+      if (positions < least) {
+        throw usage_error(
+            "the model's max_position_embeddings is {}: {} needs {} positions at least, for [CLS], "
+            "[SEP] and a piece each",
+            positions, pairs ? "a pair of texts" : "a text", least);
+      }
+      options_.max_seq_length = std::min<int64_t>(128, positions);
+    }
+    if (pairs && config_.type_vocab_size < 2) {
+      throw usage_error(
+          "--text_b_column={}: a pair of texts needs two token types, and the model's "
+          "type_vocab_size is {}; a model with two is needed, or texts in one column",
+          options_.text_b_column, config_.type_vocab_size);
     }
     columns_ = {options_.text_column, options_.text_b_column, options_.label_column,
                 options_.id_column};
@@ -62,16 +82,15 @@ class Classification final : public Task {
       throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
                         options_.dev_fraction);
     }
-    if (!(options_.classifier_dropout >= 0 && options_.classifier_dropout < 1)) {
-      throw usage_error("--classifier_dropout={}: a share from 0 to below 1 expected, [0, 1)",
-                        options_.classifier_dropout);
+    if (!(options_.classifier_dropout >= 0 && options_.classifier_dropout <= kMostDropout)) {
+      throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
+                        options_.classifier_dropout, kMostDropout);
     }
     if (options_.max_seq_length > config_.max_position_embeddings) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
                         options_.max_seq_length, config_.max_position_embeddings);
     }
-    encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length,
-                                             !options_.text_b_column.empty());
+    encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length, pairs);
     try {
       load();
     } catch (const Error&) {
@@ -103,8 +122,8 @@ class Classification final : public Task {
         check(!input_taken_, "a pipe is read once: its lengths cannot be sampled before");
         input_taken_ = true;
       }
-      auto reader = std::make_unique<TextRowReader>(options_.test_file, columns_,
-                                                    row_options(options_, true), true);
+      auto reader = std::make_unique<TextRowReader>(
+          options_.test_file, columns_, row_options(options_, true), test_label_optional_);
       return stream_texts(std::move(reader), encoder_, labels_, told_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
@@ -147,11 +166,15 @@ class Classification final : public Task {
  private:
   void take(const JsonValue& description);
   void load();
+  void refuse_pipes() const;
   void refuse_records() const;
   void refuse_many_labels() const;
   void load_train();
 
   ClassificationOptions options_;
+  // A label column that was named for the rows to predict, and not for those to train on, must be
+  // in them.
+  bool test_label_optional_;
   BertConfig config_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   TextColumns columns_;
@@ -164,7 +187,11 @@ class Classification final : public Task {
 
 // What the options leave open is as it was when the model was trained.
 void Classification::take(const JsonValue& description) {
-  labels_ = std::make_shared<Labels>(description.at("labels").texts());
+  std::vector<std::string> names = description.at("labels").texts();
+  if (std::set<std::string>(names.begin(), names.end()).size() < names.size()) {
+    description.at("labels").fail("names of classes, each once");
+  }
+  labels_ = std::make_shared<Labels>(std::move(names));
   if (labels_->size() < 2) description.at("labels").fail("two labels or more");
   if (labels_->size() > kMostLabels || labels_->bytes() > kMostLabelBytes) {
     description.at("labels").fail(
@@ -193,6 +220,7 @@ void Classification::take(const JsonValue& description) {
 }
 
 void Classification::load() {
+  refuse_pipes();
   if (!options_.train_file.empty()) load_train();
   if (!labels_) {
     throw usage_error("the labels are not known: give --train_file, or a model that has them");
@@ -209,7 +237,20 @@ void Classification::load() {
   if (dev_) dev_->number_labels(*labels_);
   if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
     // Only to see now that the file is there and has the columns.
-    TextRowReader reader(options_.test_file, columns_, row_options(options_, true), true);
+    TextRowReader reader(options_.test_file, columns_, row_options(options_, true),
+                         test_label_optional_);
+  }
+}
+
+// Before a pipe is read to its end.
+void Classification::refuse_pipes() const {
+  if (options_.train_file.empty()) return;
+  for (const std::string& file : {options_.train_file, options_.dev_file}) {
+    if (file.empty() || !is_read_once(file)) continue;
+    throw error(
+        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them "
+        "to a file first",
+        file == "-" ? "standard input" : file);
   }
 }
 

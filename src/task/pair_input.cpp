@@ -12,7 +12,7 @@ PairEncoder::PairEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, boo
       max_length_(static_cast<size_t>(std::max<int64_t>(max_seq_length, 0))),
       classify_(tokenizer.vocabulary().id(kClassify)),
       separate_(tokenizer.vocabulary().id(kSeparate)) {
-  int64_t least = pairs ? 5 : 3;
+  int64_t least = least_length(pairs);
   if (max_seq_length < least) {
     throw usage_error(
         "--max_seq_length={}: {} needs {} at least, for [CLS], [SEP] and a piece each",

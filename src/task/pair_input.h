@@ -22,6 +22,7 @@ class PairEncoder {
  public:
   // Throws a usage error if max_seq_length has no room for one piece of each text (pairs: 5).
   PairEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, bool pairs);
+  static int64_t least_length(bool pairs) { return pairs ? 5 : 3; }
   PairInput encode(std::string_view a, std::string_view b) const;  // safe from many threads
 
  private:

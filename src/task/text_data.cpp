@@ -82,7 +82,8 @@ class AsRead final : public Stream<Example> {
       Example example;
       add_input(example, input.ids.data(), input.ids.size(), input.first);
       int64_t label = rows[i].label ? labels_->find(*rows[i].label) : -1;
-      if (rows[i].label && label < 0) ++unknown_;
+      // An empty one says that it is not known.
+      if (!rows[i].label.value_or("").empty() && label < 0) ++unknown_;
       example["label"] = std::vector<int64_t>{std::max<int64_t>(label, 0)};
       if (label >= 0) example["gold"] = std::vector<std::string>{*rows[i].label};
       if (!rows[i].id.empty()) example["id"] = std::vector<std::string>{rows[i].id};

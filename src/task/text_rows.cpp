@@ -6,10 +6,18 @@
 #include "text/unicode.h"
 
 namespace bertrain {
+namespace {
+
+RowOptions noticing(RowOptions options, const std::string& key) {
+  options.noticed_key = key;
+  return options;
+}
+
+}  // namespace
 
 TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
                              const RowOptions& options, bool label_optional)
-    : rows_(read_rows(uri, options)) {
+    : label_name_(columns.label), rows_(read_rows(uri, noticing(options, columns.label))) {
   bool named = options.header || options.format == RowFormat::jsonl;
   // An empty file without a header has no columns and no rows.
   if (rows_->header().empty()) return;
@@ -23,14 +31,15 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
     if (name.empty()) return std::nullopt;
     return find_column(*rows_, name);
   };
+  // The label first: where it was asked for by name, its absence says more than that of a text.
+  if (!label_optional) {
+    label_ = find(columns.label);
+  } else if (!columns.label.empty()) {
+    label_ = find_optional_column(*rows_, columns.label);
+  }
   text_ = find(columns.text);
   text_b_ = find(columns.text_b);
   id_ = find(columns.id);
-  try {
-    label_ = find(columns.label);
-  } catch (const Error&) {
-    if (!label_optional) throw;
-  }
   check(text_.has_value(), "a table of texts has a text column");
   if (label_ && (label_ == text_ || label_ == text_b_)) {
     // The label's column of the training table, when this one has the text in its place.
@@ -66,6 +75,12 @@ void TextRowReader::report() const {
   if (counts.bad > 0) {
     log_warning("{}: {} rows were passed over, the first: {}", rows_->uri(), counts.bad,
                 counts.first_bad);
+  }
+  if (counts.noticed > 0) {
+    log_warning(
+        "{}: {} rows have a '{}', but the first one has none, so their labels are not read; every "
+        "object must have that key (null where the label is not known)",
+        rows_->uri(), counts.noticed, label_name_);
   }
 }
 

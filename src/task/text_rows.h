@@ -24,7 +24,8 @@ struct TextRow {
 
 // Opens a file and finds its columns. Throws Error naming the file, the column that it lacks, and
 // those that it has. A label column that is absent, or that is a text's, is no error where
-// `label_optional`: there are no labels. Lines without a header and with a single field are texts,
+// `label_optional`: there are no labels. Two columns of its name are an error always, as it is not
+// known which one is meant. Lines without a header and with a single field are texts,
 // whatever the column is called.
 class TextRowReader {
  public:
@@ -35,10 +36,12 @@ class TextRowReader {
   bool has_label() const { return label_.has_value(); }
   const RowReader& rows() const { return *rows_; }
 
-  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines.
+  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines, and JSON
+  // objects with a label where the first one had none.
   void report() const;
 
  private:
+  std::string label_name_;  // empty: there is none to look for
   std::unique_ptr<RowReader> rows_;
   std::optional<size_t> text_, text_b_, label_, id_;
   std::vector<std::string> fields_;

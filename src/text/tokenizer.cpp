@@ -84,10 +84,10 @@ class Places {
 };
 
 const TokenizerOptions& checked(const TokenizerOptions& options) {
-  if (options.max_chars_per_word < 1 ||
-      options.max_chars_per_word > std::numeric_limits<int32_t>::max()) {
-    throw usage_error("max_input_chars_per_word={}: a number from 1 on expected",
-                      options.max_chars_per_word);
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (options.max_chars_per_word < 1 || options.max_chars_per_word > kMost) {
+    throw usage_error("--max_input_chars_per_word={}: a number from 1 to {} expected",
+                      options.max_chars_per_word, kMost);
   }
   return options;
 }
