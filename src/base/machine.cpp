@@ -126,6 +126,13 @@ uint64_t peak_memory() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
+uint64_t resident_memory() {
+  std::ifstream statm("/proc/self/statm");  // in pages: all that is mapped, what is resident, …
+  uint64_t mapped = 0, resident = 0;
+  if (!(statm >> mapped >> resident)) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";

@@ -23,6 +23,9 @@ uint64_t usable_memory();
 // The most memory that this process has held so far, in bytes.
 uint64_t peak_memory();
 
+// The memory that this process holds now, in bytes; 0 where the system does not say.
+uint64_t resident_memory();
+
 // As other processes of the machine are told it; "localhost" where the system has none. A container
 // has one of its own, another one after each start.
 std::string host_name();

@@ -171,21 +171,32 @@ void report_instances(const InstanceCounts& counts, const PrepareOptions& option
   }
 }
 
-// The reference's order is that of a shuffle of the whole, so the whole is in memory.
-void require_corpus_memory(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
+// Throws where more is needed than is allowed; `by`: how that is known.
+void require_corpus_memory(const CorpusNeeds& needs, std::string_view by,
                            const PrepareOptions& options) {
+  uint64_t memory = parse_memory(options.memory);
+  if (needs.bytes <= memory) return;
+  std::string what = fmt::format("has {} tokens", needs.tokens);
+  if (needs.instances > 0) {
+    what += fmt::format(", and {} passes over it make {} instances", options.dupe_factor,
+                        needs.instances);
+  }
+  throw error(
+      "--input_file={}: {} the corpus {}, which take about {} of memory together with the program, "
+      "{} are allowed: lower --dupe_factor, prepare the files in several calls (each with a "
+      "--random_seed and an --output_file of its own), or raise --memory where the machine has "
+      "more",
+      options.input_file, by, what, readable_bytes(needs.bytes), readable_bytes(memory));
+}
+
+// The reference's order is that of a shuffle of the whole, so the whole is in memory.
+void estimate_corpus_memory(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
+                            const PrepareOptions& options) {
   std::optional<CorpusSample> sample = sample_documents(inputs, tokenizer);
   if (!sample) return;
   CorpusNeeds needs = Instances::needs(*sample, tokenizer.vocabulary(), options.instance_options());
-  uint64_t memory = parse_memory(options.memory);
-  if (needs.bytes <= memory) return;
-  throw error(
-      "--input_file={}: by a sample, the corpus has about {} tokens, and {} passes over it make {} "
-      "instances, which take about {} of memory together, {} are allowed: lower --dupe_factor, "
-      "prepare the files in several calls (each with a --random_seed and an --output_file of its "
-      "own), or raise --memory where the machine has more",
-      options.input_file, needs.tokens, options.dupe_factor, needs.instances,
-      readable_bytes(needs.bytes), readable_bytes(memory));
+  needs.bytes += resident_memory();
+  require_corpus_memory(needs, "by a sample,", options);
 }
 
 void run_prepare(Args args, std::ostream& out) {
@@ -198,18 +209,22 @@ void run_prepare(Args args, std::ostream& out) {
   check_outputs(outputs, inputs, options.text.vocab_file);
   use_threads(options.threads);
   Tokenizer tokenizer = options.text.tokenizer({kUnknown, kClassify, kSeparate, kMask});
-  require_corpus_memory(inputs, tokenizer, options);
+  estimate_corpus_memory(inputs, tokenizer, options);
   RecordFiles files(outputs, options.gzip_compress);
 
   CorpusCounts counts;
-  Documents documents =
-      read_documents(inputs, tokenizer, parse_invalid_utf8(options.invalid_utf8), counts);
+  // What no estimate foresaw (a pipe, a text that is packed well) is seen as it grows.
+  Documents documents = read_documents(
+      inputs, tokenizer, parse_invalid_utf8(options.invalid_utf8), counts,
+      [&](const CorpusNeeds& n) { require_corpus_memory(n, "as far as it is read,", options); });
   if (documents.size() == 0) {
     throw error("{}: no text in {} lines; sentences, one a line, are expected", options.input_file,
                 counts.lines);
   }
   report_corpus(documents, counts, tokenizer.vocabulary());
-  Instances instances(documents, tokenizer.vocabulary(), options.instance_options());
+  Instances instances(
+      documents, tokenizer.vocabulary(), options.instance_options(),
+      [&](const CorpusNeeds& n) { require_corpus_memory(n, "by what is made of it,", options); });
   report_instances(instances.counts(), options);
   files.write(instances, {options.max_seq_length, options.max_predictions_per_seq});
   out << fmt::format("wrote {} instances to {}\n", instances.size(), fmt::join(outputs, ", "));

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -145,8 +146,20 @@ Documents::Run Documents::run(size_t document, size_t first, size_t last) const 
   return {begin, end_of(base + last) - begin};
 }
 
+uint64_t Documents::growth(uint64_t tokens, uint64_t sentences) const {
+  uint64_t bytes = 0;
+  if (tokens_.size() + tokens > tokens_.capacity()) {
+    bytes += (tokens_.size() + tokens) * sizeof(int32_t);
+  }
+  if (sentence_ends_.size() + sentences > sentence_ends_.capacity()) {
+    bytes += (sentence_ends_.size() + sentences) * sizeof(uint64_t);
+  }
+  return bytes;
+}
+
 Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& tokenizer,
-                         InvalidUtf8 invalid_utf8, CorpusCounts& counts) {
+                         InvalidUtf8 invalid_utf8, CorpusCounts& counts,
+                         const NeedsCheck& needs_check) {
   Documents documents;
   Progress progress;
   BatchReader reader(uris);
@@ -156,6 +169,12 @@ Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& 
     ahead = std::async(std::launch::async, read);
     const std::string& uri = uris[batch->file];
     tokenize(*batch, uri, tokenizer, invalid_utf8);
+    if (needs_check) {
+      uint64_t tokens = 0;
+      for (const Line& line : batch->lines) tokens += line.ids.size();
+      needs_check({documents.total_tokens() + tokens, 0,
+                   resident_memory() + documents.growth(tokens, batch->lines.size())});
+    }
     for (const Line& line : batch->lines) {
       ++counts.lines;
       counts.bytes += line.text.size() + 1;
@@ -183,15 +202,13 @@ Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& 
 
 std::optional<CorpusSample> sample_documents(const std::vector<std::string>& uris,
                                              const Tokenizer& tokenizer) {
-  constexpr size_t kFiles = 16;                   // that are looked into
-  constexpr uint64_t kSample = 2 << 20;           // bytes of them together
-  constexpr uint64_t kSmall = uint64_t{8} << 20;  // needs no more memory than the program itself
+  constexpr size_t kFiles = 16;          // that are looked into
+  constexpr uint64_t kSample = 2 << 20;  // bytes of them together
   double all = 0, read = 0;
   for (const std::string& uri : uris) {
     if (is_read_once(uri)) return std::nullopt;
     all += unpacked_size(uri);
   }
-  if (all < kSmall) return std::nullopt;
   CorpusSample sample;
   std::vector<int32_t> ids;
   std::string line;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ class Documents {
   Run run(size_t document, size_t first, size_t last) const;
   std::span<const int32_t> tokens(Run r) const { return {tokens_.data() + r.begin, r.size}; }
 
+  // The bytes that are held besides while so much is added: vectors move to twice their size.
+  uint64_t growth(uint64_t tokens, uint64_t sentences) const;
+
  private:
   size_t first_sentence(size_t document) const {
     return document == 0 ? 0 : document_ends_[document - 1];
@@ -51,15 +55,25 @@ struct CorpusCounts {
   uint64_t without_tokens = 0;  // lines that are not blank but hold nothing that makes a token
 };
 
+// What a whole corpus comes to, as far as is known or nearly; `bytes` are those of its documents and
+// instances in memory, and where a process is read out, all of its bytes.
+struct CorpusNeeds {
+  uint64_t tokens = 0, instances = 0, bytes = 0;
+};
+
+// Is told now and then what the work needs at least, and throws if that is too much.
+using NeedsCheck = std::function<void(const CorpusNeeds&)>;
+
 // Reads texts of one sentence a line with blank lines between documents (google-research/bert's input), tokenizing on
 // all cores; the result does not depend on how many. A document goes on from one file into the next unless a blank line
 // parts them, which is warned of. Throws Error for invalid UTF-8 ("FILE:LINE: ...") if told to.
 Documents read_documents(const std::vector<std::string>& uris, const Tokenizer& tokenizer,
-                         InvalidUtf8 invalid_utf8, CorpusCounts& counts);
+                         InvalidUtf8 invalid_utf8, CorpusCounts& counts,
+                         const NeedsCheck& needs_check = {});
 
 // The beginnings of some of the files, a few MiB in all, and how many times as much all of them hold: by their sizes, and
-// for gzip by three times that, as text is packed. Bytes that are not UTF-8 are left out. nullopt: a small corpus, or one
-// that can be read once only.
+// for gzip by three times that, as text is packed. Bytes that are not UTF-8 are left out. nullopt: one of them
+// can be read once only.
 struct CorpusSample {
   Documents documents;
   double times = 1;

@@ -7,11 +7,23 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 
 namespace bertrain {
+namespace {
+
+constexpr size_t kTold = 1 << 14;  // instances between two checks: some MiB
+
+// What a vector holds besides while it grows by some.
+template <class T>
+uint64_t growth(const std::vector<T>& all, size_t more) {
+  return all.size() + more > all.capacity() ? (all.size() + more) * sizeof(T) : 0;
+}
+
+}  // namespace
 
 Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
-                     const InstanceOptions& options)
+                     const InstanceOptions& options, const NeedsCheck& needs_check)
     : documents_(documents),
       random_(options.random_seed),
       masker_(MaskingVocabulary(vocabulary), options.masking) {
@@ -29,14 +41,28 @@ Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
     counts_.without_mask += masked_.size() == before;
   };
   auto shown = std::chrono::steady_clock::now();
+  size_t told = 0;
   for (int64_t pass = 1; pass <= options.dupe_factor; ++pass) {
     for (size_t d = 0; d < order.size(); ++d) {
       make_sentence_pairs(documents, order, d, options.pairs, random_, counts_.pairs, take);
+      if (needs_check && instances_.size() >= told + kTold) {
+        told = instances_.size();
+        tell_needs(0, needs_check);
+      }
       auto now = std::chrono::steady_clock::now();
       if (now - shown < std::chrono::seconds(10)) continue;
       shown = now;
       log_line("pass {} of {}: {} instances", pass, options.dupe_factor, instances_.size());
     }
+    if (pass > 1) continue;
+    int64_t left = options.dupe_factor - 1;
+    if (needs_check) tell_needs(left, needs_check);
+    // The other passes make about as many, so that nothing need move any more.
+    auto all_of = [&](size_t first) {
+      return first + (first + first / 32) * static_cast<size_t>(left);
+    };
+    instances_.reserve(all_of(instances_.size()));
+    masked_.reserve(all_of(masked_.size()));
   }
   counts_.instances = instances_.size();
   counts_.masked = masked_.size();
@@ -45,9 +71,23 @@ Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
   random_.shuffle(order_);
 }
 
+void Instances::tell_needs(int64_t passes_left, const NeedsCheck& needs_check) const {
+  auto left = static_cast<uint64_t>(passes_left);
+  uint64_t instances = instances_.size() * (left + 1);
+  uint64_t bytes = resident_memory() + instances * sizeof(size_t);
+  if (left > 0) {
+    bytes += left * (instances_.size() * sizeof(Instance) + masked_.size() * sizeof(MaskedToken));
+  } else {
+    bytes += growth(instances_, kTold) +
+             growth(masked_, masked_.size() / std::max<size_t>(instances_.size(), 1) * kTold);
+  }
+  needs_check({documents_.total_tokens(), instances, bytes});
+}
+
 CorpusNeeds Instances::needs(const CorpusSample& sample, const Vocabulary& vocabulary,
                              InstanceOptions options) {
-  // Vectors grow by doubling: what they hold at most lies between their size and twice that.
+  // Vectors grow by doubling: what they hold at most lies between their size and twice that. Those
+  // of instances are large enough after the first pass.
   constexpr double kGrowth = 1.5;
   const Documents& documents = sample.documents;
   if (documents.size() == 0) return {};
@@ -56,13 +96,14 @@ CorpusNeeds Instances::needs(const CorpusSample& sample, const Vocabulary& vocab
   InstanceCounts made = Instances(documents, vocabulary, options).counts();
   double tokens = sample.times * static_cast<double>(documents.total_tokens());
   double instances = passes * static_cast<double>(made.instances);
-  double bytes = tokens * sizeof(int32_t) + instances * (sizeof(Instance) + sizeof(size_t)) +
-                 passes * static_cast<double>(made.masked) * sizeof(MaskedToken) +
+  double texts = tokens * sizeof(int32_t) +
                  sample.times * sizeof(uint64_t) *
                      static_cast<double>(documents.total_sentences() + documents.size());
+  double bytes = kGrowth * texts + instances * (sizeof(Instance) + sizeof(size_t)) +
+                 passes * static_cast<double>(made.masked) * sizeof(MaskedToken);
   // Beyond the largest number there is no use in being exact.
   auto whole = [](double x) { return static_cast<uint64_t>(std::min(x, 0x1p62)); };
-  return {whole(tokens), whole(instances), whole(bytes * kGrowth)};
+  return {whole(tokens), whole(instances), whole(bytes)};
 }
 
 void Instances::assemble(Documents::Run a, Documents::Run b, std::vector<int32_t>& tokens) const {

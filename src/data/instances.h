@@ -24,19 +24,15 @@ struct InstanceCounts {
   PairCounts pairs;
 };
 
-// What a whole corpus comes to, nearly; `bytes` are those of its documents and instances in memory.
-struct CorpusNeeds {
-  uint64_t tokens = 0, instances = 0, bytes = 0;
-};
-
 // All instances of a corpus. One takes about 40 bytes and 8 for each masked token, so that a corpus fits that would not
 // if every pass over it were copied.
 class Instances {
  public:
   // Draws everything from one generator in the reference's order, so equal seeds give equal instances as
   // google-research/bert's create_pretraining_data under Python 3. The documents must stay as long as this.
+  // `needs_check` hears what is held as it grows, and after the first pass what all passes come to.
   Instances(const Documents& documents, const Vocabulary& vocabulary,
-            const InstanceOptions& options);
+            const InstanceOptions& options, const NeedsCheck& needs_check = {});
 
   // The needs of the corpus that the sample is of; of a sample without text none.
   static CorpusNeeds needs(const CorpusSample& sample, const Vocabulary& vocabulary,
@@ -63,6 +59,7 @@ class Instances {
     uint64_t masked_end;      // in masked_; it begins where the instance made before ends
     bool random_next;
   };
+  void tell_needs(int64_t passes_left, const NeedsCheck& needs_check) const;
   void assemble(Documents::Run a, Documents::Run b, std::vector<int32_t>& tokens) const;
   const Documents& documents_;
   PythonRandom random_;

@@ -242,10 +242,40 @@ TEST(Instances, NeedsAreToldFromASample) {
   EXPECT_PRED2(close, needs.instances, instances.size());
   EXPECT_GT(needs.bytes, 4 * needs.tokens + 40 * needs.instances + 8 * instances.counts().masked);
   EXPECT_LT(needs.bytes, 4 * (4 * needs.tokens + 40 * needs.instances));
-  // Small corpora are not looked into, nor what can be read once only.
-  write_text(files[0], "a b\n");
-  EXPECT_FALSE(sample_documents({files[0]}, tokenizer));
+  // Of small corpora the sample is the whole, however many passes; what can be read once only has none.
+  write_text(files[0], "a b\n\nc d\n");
+  options.dupe_factor = 1000;
+  needs =
+      Instances::needs(*sample_documents({files[0]}, tokenizer), tokenizer.vocabulary(), options);
+  EXPECT_EQ(needs.tokens, 4u);
+  EXPECT_EQ(needs.instances, 2000u);
   EXPECT_FALSE(sample_documents({"/dev/zero", files[1], files[1]}, tokenizer));
+}
+
+TEST(Instances, NeedsAreToldAsTheyGrow) {
+  Tokenizer tokenizer(Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n", "letters"));
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "a b\nb a\n\n";
+  write_text("mem://told", text);
+  CorpusCounts counts;
+  CorpusNeeds read, made, first;
+  Documents documents = read_documents({"mem://told"}, tokenizer, InvalidUtf8::error, counts,
+                                       [&](const CorpusNeeds& needs) { read = needs; });
+  EXPECT_EQ(read.tokens, 80'000u);
+  EXPECT_GT(read.bytes, 80'000u * 4);
+  InstanceOptions options;
+  options.dupe_factor = 50;
+  auto hear = [&](const CorpusNeeds& needs) {
+    if (needs.instances > 2 * made.instances) first = needs;  // told after the first pass
+    made = needs;
+  };
+  Instances instances(documents, tokenizer.vocabulary(), options, hear);
+  EXPECT_NEAR(static_cast<double>(first.instances), static_cast<double>(instances.size()), 20'000);
+  EXPECT_GT(first.bytes, instances.size() * 50);
+  auto refuse = [](const CorpusNeeds& needs) {
+    if (needs.instances > 50'000) throw error("too much");
+  };
+  EXPECT_THROW(Instances(documents, tokenizer.vocabulary(), options, refuse), Error);
 }
 
 }  // namespace
