@@ -148,11 +148,24 @@ void report_instances(const InstanceCounts& counts, const PrepareOptions& option
       "cut to {} tokens, by {} tokens in all",
       counts.instances, counts.random_next, counts.masked, counts.pairs.truncated,
       options.max_seq_length, counts.pairs.cut_tokens);
-  if (counts.without_mask > 0) {
+  if (counts.without_words > 0) {
+    log_warning(
+        "{} instances have no masked token, as there is nothing in them but {} and {}, which are "
+        "never masked",
+        counts.without_words, kClassify, kSeparate);
+  }
+  if (counts.without_mask > counts.without_words) {
     log_warning(
         "{} instances have no masked token, as every word in them is longer than the "
         "number to mask",
-        counts.without_mask);
+        counts.without_mask - counts.without_words);
+  }
+  if (counts.instances > 0 && counts.masked == 0) {
+    throw error("{}: no token of {} instances is masked, so that there is nothing to predict; {}",
+                options.input_file, counts.instances,
+                counts.without_words < counts.instances
+                    ? "a larger --max_predictions_per_seq or --masked_lm_prob is expected"
+                    : "text with words is expected");
   }
   if (counts.pairs.kept_in_order > 0) {
     log_warning(

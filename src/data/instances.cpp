@@ -34,11 +34,12 @@ Instances::Instances(const Documents& documents, const Vocabulary& vocabulary,
   auto take = [&](const SentencePair& pair) {
     assemble(pair.a, pair.b, tokens);
     size_t before = masked_.size();
-    masker_.mask(tokens, random_, masked_);
+    bool words = masker_.mask(tokens, random_, masked_);
     instances_.push_back({pair.a.begin, pair.b.begin, static_cast<uint32_t>(pair.a.size),
                           static_cast<uint32_t>(pair.b.size), masked_.size(), pair.random_next});
     counts_.random_next += pair.random_next;
     counts_.without_mask += masked_.size() == before;
+    counts_.without_words += !words;
   };
   auto shown = std::chrono::steady_clock::now();
   size_t told = 0;

@@ -20,7 +20,8 @@ struct InstanceOptions {
 
 struct InstanceCounts {
   uint64_t instances = 0, random_next = 0, masked = 0;
-  uint64_t without_mask = 0;  // instances in which nothing could be masked
+  uint64_t without_mask = 0;   // instances in which nothing could be masked
+  uint64_t without_words = 0;  // those of them that hold nothing but [CLS] and [SEP]
   PairCounts pairs;
 };
 

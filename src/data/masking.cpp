@@ -54,7 +54,7 @@ int32_t Masker::replacement(int32_t token, PythonRandom& random) const {
   return vocabulary_.words[random.below(vocabulary_.words.size())];
 }
 
-void Masker::mask(std::span<const int32_t> tokens, PythonRandom& random,
+bool Masker::mask(std::span<const int32_t> tokens, PythonRandom& random,
                   std::vector<MaskedToken>& masked) {
   find_candidates(tokens);
   random.shuffle(candidates_);
@@ -70,6 +70,7 @@ void Masker::mask(std::span<const int32_t> tokens, PythonRandom& random,
   }
   std::sort(masked.begin() + static_cast<ptrdiff_t>(before), masked.end(),
             [](const MaskedToken& a, const MaskedToken& b) { return a.position < b.position; });
+  return !candidates_.empty();
 }
 
 }  // namespace bertrain

@@ -38,8 +38,8 @@ class Masker {
   const MaskingVocabulary& vocabulary() const { return vocabulary_; }
 
   // Appends the choices for `tokens` ([CLS] A [SEP] B [SEP]) to `masked`, sorted by position; may be none when every
-  // word is longer than the number of choices.
-  void mask(std::span<const int32_t> tokens, PythonRandom& random,
+  // word is longer than the number of choices. False: there is nothing but [CLS] and [SEP] to choose from.
+  bool mask(std::span<const int32_t> tokens, PythonRandom& random,
             std::vector<MaskedToken>& masked);
 
  private:

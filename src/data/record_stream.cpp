@@ -70,12 +70,12 @@ ExampleStream read_records(std::vector<std::string> uris, RecordOptions options)
   return std::make_unique<Records>(std::move(uris), std::move(options));
 }
 
-FirstRecord first_record(const std::string& uri, bool skip_corrupt) {
+std::optional<FirstRecord> first_record(const std::string& uri, bool skip_corrupt) {
   TfRecordReader reader(uri, skip_corrupt);
   std::string record;
-  if (!reader.next(record)) throw error("{}: no record can be read", uri);
+  if (!reader.next(record)) return std::nullopt;
   try {
-    return {parse_example(record), reader.place()};
+    return FirstRecord{parse_example(record), reader.place()};
   } catch (const Error& e) {
     throw e.within(reader.place());
   }

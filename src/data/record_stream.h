@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ struct RecordOptions {
 ExampleStream read_records(std::vector<std::string> uris, RecordOptions options);
 
 // The first record of a file, and its place for messages: what the file's records look like.
+// nullopt: with `skip_corrupt`, where no record of the file is sound, or it is empty.
 struct FirstRecord {
   Example example;
   std::string place;  // "FILE: record 1 at byte 0"
 };
-FirstRecord first_record(const std::string& uri, bool skip_corrupt);
+std::optional<FirstRecord> first_record(const std::string& uri, bool skip_corrupt);
 
 }  // namespace bertrain

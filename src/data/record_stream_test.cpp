@@ -39,7 +39,7 @@ TEST(RecordStream, ReadsFileAfterFileAndNumbersTheRows) {
   EXPECT_EQ(stream->skip(2), 2u);
   EXPECT_THAT(drain(*stream, "row"), ElementsAre(2, 3));
   EXPECT_EQ(read_records(files, {})->skip(9), 4u);
-  EXPECT_EQ(integers(first_record(files[1], false).example, "n").at(0), 4);
+  EXPECT_EQ(integers(first_record(files[1], false)->example, "n").at(0), 4);
 }
 
 TEST(RecordStream, NamesThePlaceOfWhatIsWrong) {
@@ -72,6 +72,9 @@ TEST(RecordStream, DamageIsAnErrorOrCounted) {
   RecordOptions options;
   options.skip_corrupt = true;
   EXPECT_THAT(drain(*read_records({"mem://records/e"}, options), "n"), ElementsAre(1, 3));
+  write_text("mem://records/f", "");
+  EXPECT_FALSE(first_record("mem://records/f", true));
+  EXPECT_THROW(first_record("mem://records/f", false), Error);
 }
 
 }  // namespace

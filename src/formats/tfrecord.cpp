@@ -109,7 +109,13 @@ bool TfRecordReader::read_header(uint64_t& length) {
     if (!peek(kHeaderBytes)) {
       size_t left = end_ - begin_;
       if (number_ == 1 && left == 0 && position_ == 0) {
-        damaged("the file holds no record");
+        if (!skip_corrupt_) {
+          throw error(
+              "{}: the file is empty, and holds no record: leave it out; where other files have "
+              "records, --skip_corrupt passes over it",
+              uri_);
+        }
+        ++corrupt_;
       } else if (left > 0) {
         damaged(
             fmt::format("truncated: expected a header of {} bytes, found {}", kHeaderBytes, left));

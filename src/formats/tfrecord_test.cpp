@@ -83,7 +83,7 @@ TEST(tfrecord, CutShort) {
 
 TEST(tfrecord, EmptyFile) {
   EXPECT_THAT(read_all("").failure,
-              HasSubstr("mem://r: record 1 at byte 0: the file holds no record"));
+              HasSubstr("mem://r: the file is empty, and holds no record: leave it out"));
   EXPECT_EQ(read_all("", true).corrupt, 1u);
 }
 

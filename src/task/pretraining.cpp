@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "data/record_stream.h"
 #include "data/shuffle.h"
 #include "formats/tfrecord.h"
@@ -48,16 +49,22 @@ size_t real_length(const Integers& mask) {
   return length;
 }
 
-FirstRecord first_record_of(const std::string& file, bool skip_corrupt) {
-  try {
-    return first_record(file, skip_corrupt);
-  } catch (const Error& e) {
-    if (!starts_like_text(file)) throw;
+std::optional<FirstRecord> first_record_of(const std::string& file, bool skip_corrupt) {
+  auto refuse_text = [&](std::string_view reason) {
+    if (!starts_like_text(file)) return;
     throw error(
         "{}: this looks like text; a pre-trained model is trained and evaluated on TFRecords, "
         "which "
         "bertrain prepare makes of text; a table of rows is for finetune and its models ({})",
-        file, e.what());
+        file, reason);
+  };
+  try {
+    std::optional<FirstRecord> first = first_record(file, skip_corrupt);
+    if (!first) refuse_text("no record can be read");
+    return first;
+  } catch (const Error& e) {
+    refuse_text(e.what());
+    throw;
   }
 }
 
@@ -69,8 +76,13 @@ class Pretraining final : public Task {
     if (!options_.eval_file.empty()) files_["dev"] = expand_globs(options_.eval_file);
     // The training files first: it is theirs that the others must be like.
     for (const std::string& split : splits()) {
-      const std::vector<std::string>& files = files_[split];
-      for (const std::string& file : files) check_first_record(file);
+      std::vector<std::string>& files = files_[split];
+      std::erase_if(files, [&](const std::string& file) { return !has_records(file); });
+      if (files.empty()) {
+        throw error("{}: there is no sound record to {}",
+                    split == "train" ? options_.input_file : options_.eval_file,
+                    split == "train" ? "train on" : "evaluate on");
+      }
     }
     if (options_.max_seq_length > config_.max_position_embeddings) {
       throw usage_error("records of {} tokens are beyond the model's {} positions",
@@ -145,7 +157,7 @@ class Pretraining final : public Task {
     throw error("there are no examples for '{}': no file was given for it", split);
   }
   ExampleStream read(std::vector<std::string> files) const;
-  void check_first_record(const std::string& file);
+  bool has_records(const std::string& file);
   static Example convert(const Example& record, const PretrainingOptions& options,
                          const BertConfig& config);
 
@@ -166,13 +178,18 @@ ExampleStream Pretraining::read(std::vector<std::string> files) const {
   return read_records(std::move(files), std::move(records));
 }
 
-void Pretraining::check_first_record(const std::string& file) {
+// Whether there is a sound record in a file; if so, the first one must be of the task's lengths.
+bool Pretraining::has_records(const std::string& file) {
   if (is_read_once(file)) {
     throw error(
         "{}: is a pipe or a device; records are read several times, so write them to a file first",
         file == "-" ? "standard input" : file);
   }
-  FirstRecord first = first_record_of(file, options_.skip_corrupt);
+  std::optional<FirstRecord> first = first_record_of(file, options_.skip_corrupt);
+  if (!first) {
+    log_warning("{}: holds no sound record, and is passed over", file);
+    return false;
+  }
   auto agree = [&](int64_t& option, std::string_view name, std::string_view feature, size_t found) {
     auto data = static_cast<int64_t>(found);
     if (option == 0) option = data;
@@ -183,18 +200,19 @@ void Pretraining::check_first_record(const std::string& file) {
   };
   try {
     agree(options_.max_seq_length, "max_seq_length", "input_ids",
-          integers(first.example, "input_ids").size());
+          integers(first->example, "input_ids").size());
     agree(options_.max_predictions_per_seq, "max_predictions_per_seq", "masked_lm_positions",
-          integers(first.example, "masked_lm_positions").size());
+          integers(first->example, "masked_lm_positions").size());
     if (options_.max_predictions_per_seq == 0) {
       throw error(
           "masked_lm_positions is empty: there is nothing to predict; records of prepare have "
           "max_predictions_per_seq values in each of their masked_lm lists");
     }
-    convert(first.example, options_, config_);
+    convert(first->example, options_, config_);
+    return true;
   } catch (const Error& e) {
     if (e.code() == ExitCode::usage) throw;
-    throw e.within(first.place);
+    throw e.within(first->place);
   }
 }
 
