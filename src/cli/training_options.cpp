@@ -81,7 +81,7 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
   v("eval_batch_size", eval_batch_size, "examples at a time in evaluation; changes no result");
   v("eval_every", eval_every,
-    "steps (500), epochs (1epoch), time (10m) or never; always at the end");
+    "steps (500), epochs (1epoch), time (10m), never or 0; always at the end");
   v("best_metric", best_metric, "score that decides which model is kept (default: the task's)");
   v("save_every", save_every, "checkpoint as often, in the same units; always at the end");
   v("keep", keep, "newest checkpoints that are kept; the best one is kept besides");
@@ -138,6 +138,12 @@ void check_training_options(const TrainingOptions& o) {
   }
   if (o.optimizer != "adamw") {
     throw usage_error("--optimizer={}: this build has adamw only", o.optimizer);
+  }
+  if (o.best_metric.ends_with("eval_count")) {
+    throw usage_error(
+        "--best_metric={}: the number of rows is the same for every model; a score, as eval_loss, "
+        "is expected",
+        o.best_metric);
   }
   parse_cadence("eval_every", o.eval_every);
   parse_cadence("save_every", o.save_every);

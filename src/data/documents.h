@@ -55,8 +55,8 @@ struct CorpusCounts {
   uint64_t without_tokens = 0;  // lines that are not blank but hold nothing that makes a token
 };
 
-// What a whole corpus comes to, as far as is known or nearly; `bytes` are those of its documents and
-// instances in memory, and where a process is read out, all of its bytes.
+// What a whole corpus comes to, as far as is known or nearly. `bytes` are those of its documents and
+// instances in memory, or, where a NeedsCheck hears them, all that the process holds.
 struct CorpusNeeds {
   uint64_t tokens = 0, instances = 0, bytes = 0;
 };

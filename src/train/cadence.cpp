@@ -16,7 +16,7 @@ double periods(double amount, double every) { return std::floor(amount / every +
 }  // namespace
 
 Cadence parse_cadence(std::string_view flag, std::string_view text) {
-  if (text == "never" || text == "0") return {};
+  if (text == "never") return {};
   double number = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
@@ -31,11 +31,12 @@ Cadence parse_cadence(std::string_view flag, std::string_view text) {
   }
   bool whole = result.unit != Cadence::steps || number == std::floor(number);
   if (code != std::errc() || result.unit == Cadence::never || !std::isfinite(number) ||
-      number <= 0 || number > 1e15 || !whole) {
+      number < 0 || number > 1e15 || !whole) {
     throw usage_error(
-        "--{}={}: steps (500), epochs (1epoch), a time (30s, 10m, 2h) or never expected", flag,
+        "--{}={}: steps (500), epochs (1epoch), a time (30s, 10m, 2h), never or 0 expected", flag,
         text);
   }
+  if (number == 0) return {};
   return result;
 }
 

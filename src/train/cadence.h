@@ -12,7 +12,7 @@ struct Cadence {
   double every = 0;  // > 0 unless never
 };
 
-// "500" or "500steps", "1epoch" or "0.5epochs", "30s", "10m", "2h"; "0" or "never". Anything else
+// "500" or "500steps", "1epoch" or "0.5epochs", "30s", "10m", "2h"; "never", or 0 of any unit. Anything else
 // is a usage error that names the flag.
 Cadence parse_cadence(std::string_view flag, std::string_view text);
 std::string to_string(const Cadence& cadence);

@@ -28,7 +28,9 @@ TEST(Cadence, StepsAndEpochs) {
   EXPECT_EQ(due_steps("1epoch", 2.5, 10), (Steps{3, 5, 8, 10}));  // the step that crosses the end
   EXPECT_EQ(due_steps("0.1epoch", 30, 9), (Steps{3, 6, 9}));
   EXPECT_EQ(due_steps("never", 1, 9), Steps{});
-  EXPECT_EQ(due_steps("0", 1, 9), Steps{});
+  for (const char* zero : {"0", "0steps", "0epochs", "0m"}) {
+    EXPECT_EQ(parse_cadence("save_every", zero).unit, Cadence::never) << zero;
+  }
 }
 
 TEST(Cadence, Time) {
@@ -40,7 +42,8 @@ TEST(Cadence, Time) {
 }
 
 TEST(Cadence, RefusesTheRestByName) {
-  for (const char* text : {"", "x", "-5", "1.5", "10min", "1e400", "nan", "inf", "5 steps", "0s"}) {
+  for (const char* text :
+       {"", "x", "-5", "1.5", "10min", "1e400", "nan", "inf", "5 steps", "-1s"}) {
     try {
       parse_cadence("eval_every", text);
       FAIL() << text;

@@ -135,11 +135,13 @@ uint64_t require_batch_memory(const Task& task, std::string_view split,
   // Below that, what a step needs decides.
   constexpr uint64_t kLeast = uint64_t{64} << 20;
   uint64_t memory = std::max(choice.memory, kLeast);
+  std::string allowed = fmt::format("{} are allowed{}", readable_bytes(memory),
+                                    choice.memory < kLeast ? ", however small --memory is" : "");
   if (bytes > memory) {
     throw usage_error(
-        "--{}={}: the examples of such batches alone need {} of memory, and {} are allowed: a "
+        "--{}={}: the examples of such batches alone need {} of memory, and {}: a "
         "smaller batch or a larger --memory is expected",
-        batch.flag, choice.batch_size, readable_bytes(bytes), readable_bytes(choice.memory));
+        batch.flag, choice.batch_size, readable_bytes(bytes), allowed);
   }
   if (batch.shuffle_buffer <= 1) return 0;
   // Of a table only the numbers of its rows are shuffled.
@@ -150,9 +152,9 @@ uint64_t require_batch_memory(const Task& task, std::string_view split,
   if (held > most) {
     throw usage_error(
         "--shuffle_buffer={}: {} examples and more that wait to be shuffled need more than {} of "
-        "memory beside the batches, and {} are allowed: a smaller buffer or a larger --memory is "
+        "memory beside the batches, and for both {}: a smaller buffer or a larger --memory is "
         "expected",
-        batch.shuffle_buffer, held, readable_bytes(held_bytes), readable_bytes(choice.memory));
+        batch.shuffle_buffer, held, readable_bytes(held_bytes), allowed);
   }
   return held_bytes > kLeast ? held_bytes : 0;
 }

@@ -43,9 +43,10 @@ struct BatchMemory {
 };
 
 // A usage error that names the flag and the bytes unless the batches that wait in memory, and the
-// examples that wait to be shuffled, fit in choice.memory by themselves: by a sample of `split`, and,
-// where that is not enough, by counting examples as far as memory reaches (which may throw Stopped).
-// Returns the bytes that wait to be shuffled; 0 where they are few.
+// examples that wait to be shuffled, fit in choice.memory by themselves (or in 64 MiB, where that is
+// less: then what a step needs decides): by a sample of `split`, and, where that is not enough, by
+// counting examples as far as memory reaches (which may throw Stopped). Returns the bytes that wait
+// to be shuffled; 0 where they are few.
 uint64_t require_batch_memory(const Task& task, std::string_view split,
                               const CapacityChoice& choice, const BatchMemory& batch);
 
