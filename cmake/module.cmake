@@ -10,7 +10,7 @@ option(BERTRAIN_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(BERTRAIN_COVERAGE "line coverage" OFF)
 option(BERTRAIN_FUZZ "the programs of tests/fuzz, by clang with its sanitizers" OFF)
 add_compile_options(-Wall -Wextra -Werror)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER 13)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)
   # What GCC 14 concludes from inlined copies of vectors is wrong in places: shown, but no error.
   add_compile_options(-Wno-error=array-bounds -Wno-error=stringop-overflow)
 endif()

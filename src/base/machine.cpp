@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -107,6 +108,11 @@ int usable_threads() {
 
 int use_threads(int64_t asked) {
   int count = asked > 0 ? static_cast<int>(asked) : usable_threads();
+  if (const char* wanted = std::getenv("OMP_NUM_THREADS"); wanted && asked <= 0) {
+    // A list has a number for each level of nesting; the first is meant.
+    int64_t most = whole_number(wanted).value_or(0);
+    if (most > 0) count = static_cast<int>(std::min<int64_t>(most, count));
+  }
   omp_set_num_threads(count);
   return count;
 }

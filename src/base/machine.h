@@ -11,8 +11,8 @@ namespace bertrain {
 // up) and of every cgroup above it. At least 1.
 int usable_threads();
 
-// Sets how many threads the parallel loops of this thread use, and returns it: as many as asked for, or
-// usable_threads() for 0. OpenMP's own default knows no quota, and a thread that is made later begins
+// Sets how many threads the parallel loops of this thread use, and returns it: as many as asked for, or for 0
+// usable_threads(), and OMP_NUM_THREADS where that is less. OpenMP's own default knows no quota, and a thread that is made later begins
 // with that default again: it is given loop_threads() of its maker.
 int use_threads(int64_t asked);
 int loop_threads();

@@ -67,10 +67,15 @@ TEST(PeakMemory, GrowsWithWhatIsHeld) {
 }
 
 TEST(Threads, NoneAskedForTakesWhatTheMachineAllows) {
+  unsetenv("OMP_NUM_THREADS");
   EXPECT_EQ(use_threads(0), usable_threads());
   EXPECT_EQ(loop_threads(), usable_threads());
   EXPECT_EQ(use_threads(3), 3);
   EXPECT_EQ(loop_threads(), 3);
+  setenv("OMP_NUM_THREADS", "1,2", 1);
+  EXPECT_EQ(use_threads(0), 1);
+  EXPECT_EQ(use_threads(3), 3) << "what is asked for is taken";
+  unsetenv("OMP_NUM_THREADS");
   use_threads(0);
 }
 

@@ -44,6 +44,7 @@ class Records final : public Stream<Example> {
     for (;;) {
       if (!reader_) {
         if (file_ == uris_.size()) return false;
+        if (!options_.first_rows.empty()) row_ = options_.first_rows.at(file_);
         reader_.emplace(uris_[file_++], options_.skip_corrupt);
       }
       if (reader_->next(record_)) return true;

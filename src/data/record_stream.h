@@ -14,14 +14,16 @@ namespace bertrain {
 
 struct RecordOptions {
   bool skip_corrupt = false;  // damaged records are passed over; the log gets their count per file
-  std::shared_ptr<ToldOnce> told;  // that has been said before; null: everything is said
+  std::shared_ptr<ToldOnce> told;   // that has been said before; null: everything is said
+  std::vector<int64_t> first_rows;  // of each file; empty: rows are counted on from file to file
   // What becomes of each record. An Error that it throws gets the file, record and offset in front.
   std::function<Example(Example)> convert;
 };
 
 // All records of the files, one file after the other. Each example also has the int64 feature
-// `row`: its number over all files as they are listed, from 0. A skip reads frames but parses nothing. Throws Error
-// naming the file, the record and its byte offset for damage, and for a file without any record.
+// `row`: its number in the file, from 0, beyond the file's first row. A skip reads frames but parses
+// nothing. Throws Error naming the file, the record and its byte offset for damage, and for a file
+// without any record.
 ExampleStream read_records(std::vector<std::string> uris, RecordOptions options);
 
 // The first record of a file, and its place for messages: what the file's records look like.

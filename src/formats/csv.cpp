@@ -1,7 +1,8 @@
 // Comma-separated values with quotes, RFC 4180.
+#include <algorithm>
+
 #include "base/error.h"
 
-#include <algorithm>
 #include "formats/row_parser.h"
 
 namespace bertrain {

@@ -68,6 +68,9 @@ std::optional<FirstRecord> first_record_of(const std::string& file, bool skip_co
   }
 }
 
+// In the number of a training row: the file above, the record below, as files are read in any order.
+constexpr int kFileShift = 40;
+
 class Pretraining final : public Task {
  public:
   Pretraining(PretrainingOptions options, const BertConfig& config)
@@ -109,14 +112,21 @@ class Pretraining final : public Task {
             {"next_sentence_loss", Axis::example, "example_weight", 0}};
   }
 
-  ExampleStream examples(std::string_view split) const override { return read(files_of(split)); }
+  ExampleStream examples(std::string_view split) const override {
+    std::vector<size_t> order(files_of(split).size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    return read(split, order);
+  }
 
   ExampleStream shuffled_files(std::string_view split, uint64_t seed,
                                uint64_t pass) const override {
-    const std::vector<std::string>& files = files_of(split);
-    std::vector<std::string> shuffled;
-    for (size_t i : file_order(files.size(), seed, pass)) shuffled.push_back(files[i]);
-    return read(std::move(shuffled));
+    return read(split, file_order(files_of(split).size(), seed, pass));
+  }
+
+  std::string row_name(int64_t row) const override {
+    const std::vector<std::string>& files = files_of("train");
+    return fmt::format("{}:{}", files.at(static_cast<size_t>(row >> kFileShift)),
+                       row & ((int64_t{1} << kFileShift) - 1));
   }
 
   // Records are not counted in the files; only reading them all would tell.
@@ -156,7 +166,7 @@ class Pretraining final : public Task {
     if (files != files_.end()) return files->second;
     throw error("there are no examples for '{}': no file was given for it", split);
   }
-  ExampleStream read(std::vector<std::string> files) const;
+  ExampleStream read(std::string_view split, const std::vector<size_t>& order) const;
   bool has_records(const std::string& file);
   static Example convert(const Example& record, const PretrainingOptions& options,
                          const BertConfig& config);
@@ -167,8 +177,14 @@ class Pretraining final : public Task {
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
 };
 
-ExampleStream Pretraining::read(std::vector<std::string> files) const {
+ExampleStream Pretraining::read(std::string_view split, const std::vector<size_t>& order) const {
   RecordOptions records;
+  std::vector<std::string> files;
+  for (size_t i : order) {
+    files.push_back(files_of(split)[i]);
+    // Rows that are scored are counted on from file to file.
+    if (split == "train") records.first_rows.push_back(static_cast<int64_t>(i) << kFileShift);
+  }
   records.skip_corrupt = options_.skip_corrupt;
   records.told = told_;
   // By value: the stream may outlive the task.

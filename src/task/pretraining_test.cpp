@@ -87,6 +87,15 @@ TEST(Pretraining, APassReadsItsFilesInAnOrderOfItsOwn) {
     orders.insert(order);
   }
   EXPECT_EQ(orders.size(), 6u);  // all that three files have
+  // Whatever the order, a record is called after its file.
+  for (uint64_t pass : {0, 1}) {
+    ExampleStream stream = task->shuffled_files("train", 5, pass);
+    while (auto e = stream->next()) {
+      int64_t id = integers(*e, "input_ids").at(1);
+      EXPECT_EQ(task->row_name(integers(*e, "row").at(0)),
+                fmt::format("mem://pretraining/part{}:{}", id / 10, id % 10));
+    }
+  }
   options.input_file = "mem://pretraining/part1";
   task = make_pretraining(options, tiny_config(100, 8));
   EXPECT_THAT(ids(task->shuffled_files("train", 5, 3)), ElementsAre(10, 11));

@@ -69,6 +69,8 @@ class Task {
   }
   // examples of that split, if known
   virtual std::optional<uint64_t> count(std::string_view split) const = 0;
+  // what the user calls a row of "train", whose number a batch holds
+  virtual std::string row_name(int64_t row) const { return std::to_string(row); }
   virtual int64_t max_seq_length() const = 0;
   virtual int64_t max_targets() const = 0;  // per example; 0: no target axis
   virtual Outputs build(const Scope& scope, const Inputs& batch) const = 0;

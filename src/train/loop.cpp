@@ -21,14 +21,15 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-Error not_finite(int64_t step, const std::vector<Batch>& micro, const StepResult& result,
-                 int64_t saved) {
+Error not_finite(const Task& task, int64_t step, const std::vector<Batch>& micro,
+                 const StepResult& result, int64_t saved) {
   constexpr size_t kShown = 64;
   std::string rows;
   size_t count = 0;
   for (const Batch& batch : micro) {
     for (int64_t row : batch.row) {
-      if (count++ < kShown) rows += fmt::format("{}{}", rows.empty() ? "" : ", ", row);
+      if (count++ < kShown)
+        rows += fmt::format("{}{}", rows.empty() ? "" : ", ", task.row_name(row));
     }
   }
   if (count > kShown) rows += fmt::format(" and {} more", count - kShown);
@@ -86,7 +87,8 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
     } catch (const Stopped&) {
       continue;  // between examples or micro-batches: the state is still that of `step`
     }
-    if (!result.finite()) throw not_finite(step, *batch, result, checkpoints.saved_step());
+    if (!result.finite())
+      throw not_finite(runner.task(), step, *batch, result, checkpoints.saved_step());
     ++step;
     journal.step(step, *batch, result);
   }

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -45,14 +46,9 @@ void write_owner(int file, const std::string& path, const std::string& host) {
   }
 }
 
-// Whether an flock on the file may be unknown to other machines that see it.
-bool is_locked_here_alone(int file) {
-  // From linux/magic.h, which not every C library brings.
-  constexpr int64_t kFuse = 0x65735546, k9p = 0x01021997;
+bool is_locked_for_all(int file) {
   struct statfs facts = {};
-  if (fstatfs(file, &facts) != 0) return true;
-  auto type = static_cast<int64_t>(facts.f_type);
-  return type == kFuse || type == k9p;
+  return fstatfs(file, &facts) == 0 && flock_is_known_to_all(static_cast<int64_t>(facts.f_type));
 }
 
 // The file that is locked must still be the one at the path: its owner removes it when done, and a
@@ -64,6 +60,15 @@ bool is_at(int file, const std::string& path) {
 }
 
 }  // namespace
+
+bool flock_is_known_to_all(int64_t file_system) {
+  // From linux/magic.h and the sources of file systems that are not in it. First those of one machine's
+  // disks, then those that take locks to their servers.
+  constexpr int64_t kKnown[] = {0xEF53,     0x58465342, 0x9123683E, 0xF2F52010, 0x2FC12FC1,
+                                0x01021994, 0x794C7630, 0x858458F6, 0xCA451A4E,  //
+                                0x6969,     0x00C36400, 0x47504653};
+  return std::find(std::begin(kKnown), std::end(kKnown), file_system) != std::end(kKnown);
+}
 
 RunLock::RunLock(const std::string& directory) : path_(directory + "/lock") {
   std::string host = host_name();
@@ -84,7 +89,7 @@ RunLock::RunLock(const std::string& directory) : path_(directory + "/lock") {
     close(file_);
   }
   Owner owner = read_owner(file_);
-  if (!owner.host.empty() && owner.host != host && is_locked_here_alone(file_)) {
+  if (!owner.host.empty() && owner.host != host && !is_locked_for_all(file_)) {
     close(file_);
     throw error(
         "{} may be in use by process {} on host {}: on a file system of this kind that cannot be "

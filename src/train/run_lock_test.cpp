@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,11 +60,25 @@ TEST(RunLock, DeadOwnerIsTakenOver) {
   EXPECT_EQ(refusal(directory), "");
 }
 
+TEST(RunLock, OnlyKnownFileSystemsCount) {
+  EXPECT_TRUE(flock_is_known_to_all(0xEF53)) << "ext4";
+  EXPECT_TRUE(flock_is_known_to_all(0x6969)) << "NFS";
+  for (int64_t other : {0x65735546, 0x01021997, 0x19830326, 0x0BD00BD0, 0x517B, 0}) {
+    EXPECT_FALSE(flock_is_known_to_all(other)) << other;
+  }
+}
+
 TEST(RunLock, DeadOwnerOfAnotherHostNameIsTakenOver) {
   std::string directory = fresh_directory("far");
   std::ofstream(directory + "/lock") << R"({"host":"elsewhere","pid":17})";
   std::string said;
   LogSink sink([&](std::string_view line) { said += line; });
+  struct statfs facts = {};
+  ASSERT_EQ(statfs(directory.c_str(), &facts), 0);
+  if (!flock_is_known_to_all(static_cast<int64_t>(facts.f_type))) {
+    EXPECT_THAT(refusal(directory), HasSubstr("may be in use by process 17 on host elsewhere"));
+    return;
+  }
   EXPECT_EQ(refusal(directory), "");
   EXPECT_THAT(said, HasSubstr("the lock of process 17 on host elsewhere"));
 }

@@ -52,6 +52,7 @@ class StepRunner {
   // several.
   ProgramFacts facts(const Capacity& capacity, bool accumulates);
 
+  const Task& task() const { return task_; }
   const StepOptions& options() const { return options_; }
 
  private:

@@ -2,6 +2,7 @@
 #include "tensor/ops/op_table.h"
 
 #include <algorithm>
+
 #include "tensor/ops/ops.h"
 #include "tensor/ops/rules.h"
 
