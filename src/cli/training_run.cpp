@@ -106,6 +106,7 @@ class TrainingRun {
   void agree_instruction_set() const;
   std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
+  uint64_t memory_beside_the_shuffle() const;
   BestRule best_rule() const;
   double epoch_steps() const;
 
@@ -196,12 +197,16 @@ void TrainingRun::open_machine() {
   capacities_ = agreed_capacities();
 }
 
+uint64_t TrainingRun::memory_beside_the_shuffle() const {
+  uint64_t memory = parse_memory(options_.memory);
+  return memory - std::min(memory, shuffled_bytes_);
+}
+
 std::vector<Capacity> TrainingRun::agreed_capacities() {
   CapacityChoice choice;
   choice.batch_size = options_.train_batch_size;
   choice.accumulate = options_.accumulate;
-  choice.memory = parse_memory(options_.memory);
-  choice.memory -= std::min(choice.memory, shuffled_bytes_);
+  choice.memory = memory_beside_the_shuffle();
   choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
   bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
                (run_.continues() && run_.record().value("task", Json()) != task_.describe());
@@ -280,7 +285,8 @@ void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
   EvaluationSize size;
   size.choice.batch_size = options_.eval_batch_size;
-  size.choice.memory = parse_memory(options_.memory);
+  // While training is under way, what waits to be shuffled stays.
+  size.choice.memory = memory_beside_the_shuffle();
   size.flag = "eval_batch_size";
   for (const std::string& split : dev_splits(task_.splits())) {
     dev_[split] = evaluation_of(task_, *backend_, *evaluation_, split, size);
