@@ -85,6 +85,14 @@ void run_finetune(Args args, std::ostream& out) {
   if (std::optional<double> dropout = o.model.classifier_dropout()) {
     o.classification.classifier_dropout = *dropout;
     parse_only_options(args, o.each());  // what was given stands over what was found
+    double rate = o.classification.classifier_dropout;
+    if (rate == *dropout && !(rate >= 0 && rate <= kMostClassifierDropout)) {
+      throw error(
+          "{}: classifier_dropout is {} in its config.json; a share from 0 to {} expected, there "
+          "or "
+          "by --classifier_dropout",
+          o.model.init_checkpoint, rate, kMostClassifierDropout);
+    }
   }
   check_options(o);
   use_threads(o.training.threads);

@@ -24,8 +24,6 @@
 namespace bertrain {
 namespace {
 
-constexpr double kMostDropout = 0.999;  // as of the rates in a model's config.json
-
 // Whether a row is held out: a function of its texts alone, so that it does not move when rows are
 // added, and equal texts are never on both sides.
 bool held_out(const TextRow& row, double fraction) {
@@ -82,9 +80,10 @@ class Classification final : public Task {
       throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
                         options_.dev_fraction);
     }
-    if (!(options_.classifier_dropout >= 0 && options_.classifier_dropout <= kMostDropout)) {
+    if (!(options_.classifier_dropout >= 0 &&
+          options_.classifier_dropout <= kMostClassifierDropout)) {
       throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
-                        options_.classifier_dropout, kMostDropout);
+                        options_.classifier_dropout, kMostClassifierDropout);
     }
     if (options_.max_seq_length > config_.max_position_embeddings) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",

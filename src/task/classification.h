@@ -11,6 +11,8 @@
 
 namespace bertrain {
 
+inline constexpr double kMostClassifierDropout = 0.999;  // as of the other rates of a model
+
 struct ClassificationOptions {
   std::string train_file, dev_file, test_file;  // test_file: rows to predict, "-" standard input
   std::string text_column, text_b_column, label_column, id_column;
