@@ -15,6 +15,7 @@ namespace bertrain {
 namespace {
 
 constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
+                           kTokenizer = "tokenizer.json",
                            kTokenizerConfig = "tokenizer_config.json", kOurs = "bertrain.json",
                            kSpecialTokens = "special_tokens_map.json",
                            kWeights = "model.safetensors";
@@ -145,6 +146,15 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
     writer->write(renamed, transposes(name) ? transposed(array) : array);
   }
   writer->commit();
+}
+
+std::vector<std::string> missing_model_files(std::string_view directory) {
+  std::vector<std::string> missing;
+  for (std::string_view name :
+       {kConfig, kVocabulary, kTokenizer, kTokenizerConfig, kSpecialTokens, kOurs, kWeights}) {
+    if (!is_there(join_path(directory, name))) missing.emplace_back(name);
+  }
+  return missing;
 }
 
 ModelFolder read_model_folder(std::string_view directory) {

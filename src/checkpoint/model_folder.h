@@ -41,6 +41,9 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Named<Array>& weights, const Rename& rename,
                         const Transposes& transposes);
 
+// Those of these files that are not there.
+std::vector<std::string> missing_model_files(std::string_view directory);
+
 // What a folder of ours or of transformers says of its model; the weights are open_checkpoint()'s.
 // Keys of config.json that are fields here are taken out of `config`. Throws Error naming the file
 // that is missing or damaged; a folder without bertrain.json has bertrain null.

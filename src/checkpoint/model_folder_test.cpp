@@ -56,6 +56,14 @@ TEST(ModelFolder, HoldsWhatTransformersReads) {
   EXPECT_THAT(reader->read("x.bias").as<float>(), ElementsAre(7, 8, 9));
 }
 
+TEST(ModelFolder, SaysWhichFilesAreMissing) {
+  EXPECT_EQ(missing_model_files("mem://none").size(), 7u);
+  write_model_folder("mem://part", sample(), weights(), rename, transposes);
+  EXPECT_THAT(missing_model_files("mem://part"), ElementsAre());
+  storage_for("mem://part").remove("mem://part/vocab.txt");
+  EXPECT_THAT(missing_model_files("mem://part"), ElementsAre("vocab.txt"));
+}
+
 TEST(ModelFolder, HoldsTheTokenizer) {
   write_model_folder("mem://model", sample(), weights(), rename, transposes);
   Json tokenizer = json_at("mem://model/tokenizer.json");

@@ -94,7 +94,7 @@ void TrainingOptions::each(OptionVisitor& v) {
 
 std::vector<std::string> neutral_options() {
   return {"output_dir", "threads",   "memory",     "eval_batch_size", "eval_every", "save_every",
-          "keep",       "log_every", "stop_after", "resume",          "overwrite"};
+          "keep",       "log_every", "stop_after", "resume",          "overwrite",  "test_file"};
 }
 
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,

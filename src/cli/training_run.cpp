@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/model_folder.h"
 #include "cli/devices.h"
 #include "cli/load_report.h"
 #include "cli/model_output.h"
@@ -25,6 +27,8 @@
 
 namespace bertrain {
 namespace {
+
+constexpr std::string_view kPredictions = "test_predictions.jsonl";
 
 bool has_split(const Task& task, std::string_view split) {
   std::vector<std::string> all = task.splits();
@@ -45,10 +49,13 @@ void say(RunDirectory& run, std::ostream& out, const std::string& text) {
   out << text;
 }
 
-void say_finished(RunDirectory& run, std::ostream& out) {
-  say(run, out,
-      fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n",
-                  *run.finished_step(), run.file("model")));
+// Which rows are predicted, so that a later start sees whether its own are others; of what can be
+// read but once only the name is known. Null: no rows.
+Json about_test(const TrainingJob& job) {
+  if (!has_split(*job.task, "test")) return nullptr;
+  Json about = {{"file", job.test_file}};
+  if (!is_read_once(job.test_file)) about.update(fingerprint(job.test_file));
+  return in_utf8(about);
 }
 
 // The parts of a run, made in the order of use; each phase is one method.
@@ -72,9 +79,18 @@ class TrainingRun {
     run_.keep_inputs(job_.data_files);
     run_.keep_inputs(job_.inputs);
     run_.compare(request);
-    if (run_.finished_step() >= job_.steps) return say_finished(run_, out);
+    std::optional<int64_t> finished = run_.finished_step();
+    refuse_fewer_steps(finished.value_or(0));
+    if (finished == job_.steps) {
+      std::vector<std::string> missing = missing_model_files(run_.file("model"));
+      if (missing.empty()) return complete(out);
+      log_line(
+          "{}: the run is finished, but {} of its model {} missing: the model is written again",
+          run_.file("model"), some_of(missing), missing.size() == 1 ? "is" : "are");
+    }
     check_batches();
-    open_machine();
+    open_machine(true);
+    prepare_steps();
     prepare_loop();
     prepare_state();
     prepare_evaluation();
@@ -87,7 +103,10 @@ class TrainingRun {
   }
 
   RunRequest request() const;
-  void open_machine();
+  void refuse_fewer_steps(int64_t done) const;
+  void complete(std::ostream& out);
+  void open_machine(bool trains);
+  void prepare_steps();
   void prepare_loop();
   void prepare_state();
   void prepare_evaluation();
@@ -175,14 +194,55 @@ std::string TrainingRun::agreed_dtype() const {
   return before->text();
 }
 
-void TrainingRun::open_machine() {
-  require_memory(job_.config, true, parse_memory(options_.memory));
+void TrainingRun::refuse_fewer_steps(int64_t done) const {
+  if (done <= job_.steps) return;
+  throw error(
+      "{}: {} steps are done already, and {} are asked for: ask for --num_train_steps={} or more, "
+      "use another --output_dir, or --overwrite (removes that run)",
+      run_.path(), done, job_.steps, done);
+}
+
+// Of a finished run whose model is there: predictions that somebody removed, or that are of other
+// rows than the command names, are made by that model; the checkpoints may be gone.
+void TrainingRun::complete(std::ostream& out) {
+  std::string text =
+      fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n", job_.steps,
+                  run_.file("model"));
+  Json test = about_test(job_);
+  if (!test.is_null()) {
+    std::string file = run_.file(kPredictions);
+    bool there = storage_for(file).size(file).has_value();
+    Json results = run_.record()["finished"].value("results", Json::object());
+    Json before = results.value("test", Json());
+    // Of a pipe nobody knows whether the rows are the same.
+    if (!there || before != test || is_read_once(job_.test_file)) {
+      log_line("{}: {}: written by the model of the finished run", file,
+               there ? "its rows may be others than those of --test_file" : "missing");
+      open_machine(false);
+      state_ = std::make_unique<State>(*backend_, parameters_of(task_));
+      state_->initialise(0);
+      load_weights(*state_, run_.file("model"), true);
+      prepare_evaluation();
+      predict_test();
+      results["test"] = test;
+      run_.finish(job_.steps, results);
+    }
+    text += "test_predictions = " + file + "\n";
+  }
+  say(run_, out, text);
+}
+
+void TrainingRun::open_machine(bool trains) {
+  require_memory(job_.config, trains, parse_memory(options_.memory));
   // Not taken from the first start: whatever their number, the bits are the same.
   threads_ = loop_threads();
   agree_instruction_set();
   dtype_ = agreed_dtype();
   backend_ = open_backend(options_.device,
                           {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped});
+}
+
+void TrainingRun::prepare_steps() {
   StepOptions step;
   step.optimizer = make_adamw(adamw_options(options_));
   step.schedule = {options_.learning_rate, options_.end_learning_rate, job_.steps, job_.warmup,
@@ -269,8 +329,15 @@ void TrainingRun::prepare_state() {
                                                   best_rule());
   state_->initialise(static_cast<uint64_t>(options_.seed));
   if (run_.continues() && checkpoints_->restore()) {
+    refuse_fewer_steps(checkpoints_->step());
     log_line("{}: going on after step {} of {}", run_.path(), checkpoints_->step(), job_.steps);
     return;
+  }
+  if (run_.finished_step()) {
+    throw error(
+        "{}: the run is finished, but no checkpoint is left to go on from: use another "
+        "--output_dir, or --overwrite (trains from the start)",
+        run_.path());
   }
   if (run_.continues())
     log_line("{}: that run has no checkpoint yet: it begins again", run_.path());
@@ -282,7 +349,7 @@ void TrainingRun::prepare_state() {
 }
 
 void TrainingRun::prepare_evaluation() {
-  evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, runner_->options().compute);
+  evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, compute_type(dtype_));
   EvaluationSize size;
   size.choice.batch_size = options_.eval_batch_size;
   // While training is under way, what waits to be shuffled stays.
@@ -345,7 +412,9 @@ void TrainingRun::publish(std::ostream& out) {
   write_model(run_.file("model"), task_, job_.config, *job_.tokenizer, *state_,
               {{"step", step}, {"scores", scores}});
   std::string predictions = predict_test();
-  run_.finish(job_.steps, {{"step", step}, {"scores", scores}});
+  Json results = {{"step", step}, {"scores", scores}};
+  if (Json test = about_test(job_); !test.is_null()) results["test"] = test;
+  run_.finish(job_.steps, results);
   std::ostringstream text;
   print_scores(scores, text);
   text << "global_step = " << step << "\nmodel = " << run_.file("model") << "\n";
@@ -357,7 +426,7 @@ void TrainingRun::publish(std::ostream& out) {
 // The file of the test rows' predictions by the model that the state holds; "" where there are none.
 std::string TrainingRun::predict_test() {
   if (!has_split(task_, "test")) return "";
-  std::string file = run_.file("test_predictions.jsonl");
+  std::string file = run_.file(kPredictions);
   auto labels = task_.describe()["labels"].get<std::vector<std::string>>();
   std::unique_ptr<RowPrinter> printer = make_row_printer("jsonl", labels);
   std::unique_ptr<Writer> writer = storage_for(file).create(file, Exists::replace);
@@ -386,7 +455,11 @@ Error TrainingRun::stopped_by_signal() const {
 // Stopping where the user said is what was asked for, and no failure: exit code 0.
 void TrainingRun::leave(std::ostream& out) {
   int64_t step = checkpoints_->saved_step();
-  if (options_.stop_after == 0 || step < options_.stop_after) throw stopped_by_signal();
+  // In the last evaluation a signal comes where the user's step is reached, too: no model is there.
+  bool signalled = StopSignals::requested() != 0;
+  if (signalled || options_.stop_after == 0 || step < options_.stop_after) {
+    throw stopped_by_signal();
+  }
   say(run_, out,
       fmt::format("stopped after step {} of {} (--stop_after={}); without it the same command goes "
                   "on\n",

@@ -115,9 +115,7 @@ Json read_record(const std::string& file) {
   }
 }
 
-// The names of files may be any bytes, JSON holds UTF-8 alone: of a text that is not, each byte that is
-// in no character becomes \xff and each backslash two, so that it can be read back. Other texts stay.
-std::string in_utf8(const std::string& text) {
+std::string text_in_utf8(const std::string& text) {
   if (!find_invalid_utf8(text)) return text;
   std::string result;
   for (std::string_view rest = text; !rest.empty();) {
@@ -130,20 +128,6 @@ std::string in_utf8(const std::string& text) {
       }
     }
     rest.remove_prefix(next.bytes);
-  }
-  return result;
-}
-
-Json in_utf8(const Json& json) {
-  if (json.is_string()) return in_utf8(json.get_ref<const std::string&>());
-  if (!json.is_structured()) return json;
-  Json result = json.is_array() ? Json::array() : Json::object();
-  for (const auto& [key, value] : json.items()) {
-    if (json.is_array()) {
-      result.push_back(in_utf8(value));
-    } else {
-      result[in_utf8(key)] = in_utf8(value);
-    }
   }
   return result;
 }
@@ -177,6 +161,20 @@ std::string utc_time() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text.data();
+}
+
+Json in_utf8(const Json& json) {
+  if (json.is_string()) return text_in_utf8(json.get_ref<const std::string&>());
+  if (!json.is_structured()) return json;
+  Json result = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_array()) {
+      result.push_back(in_utf8(value));
+    } else {
+      result[text_in_utf8(key)] = in_utf8(value);
+    }
+  }
+  return result;
 }
 
 std::vector<std::string> differences(const Json& before, const Json& now,

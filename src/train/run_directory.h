@@ -102,6 +102,11 @@ class RunDirectory {
 // "2026-11-27T23:40:01Z"
 std::string utc_time();
 
+// The names of files may be any bytes, JSON holds UTF-8 alone: of a text that is not, each byte that
+// is in no character becomes \xff and each backslash two, so that it can be read back. Other texts
+// stay. So are a run's requests kept.
+Json in_utf8(const Json& json);
+
 // Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;
 // values inside objects as "labels.0". What is named so in `neutral` is left out.
 std::vector<std::string> differences(const Json& before, const Json& now,
