@@ -149,6 +149,12 @@ void StateStore::Pending::complete() {
   store->clean(step_);
 }
 
+std::optional<SavedState> StateStore::state(int64_t step) const {
+  std::string directory = step_directory(directory_, step);
+  if (!is_complete(directory)) return std::nullopt;
+  return SavedState{step, std::move(directory)};
+}
+
 StateStore::Pending StateStore::begin(int64_t step) {
   std::string directory = step_directory(directory_, step);
   remove_step(directory);
@@ -190,18 +196,28 @@ std::optional<SavedState> StateStore::newest() const {
 
 void StateStore::set_best(int64_t step) {
   check(is_complete(step_directory(directory_, step)), "the best state must be a complete one");
-  write_text(join_path(directory_, kBest), Json{{"step", step}}.dump() + "\n");
+  if (std::optional<SavedState> marked = best(); !marked || marked->step != step) {
+    write_text(join_path(directory_, kBest), Json{{"step", step}}.dump() + "\n");
+  }
+  best_ = step;
   clean();
+}
+
+void StateStore::forget_best() {
+  storage_for(directory_).remove(join_path(directory_, kBest));
+  best_.reset();
 }
 
 std::optional<SavedState> StateStore::best() const {
   std::string uri = join_path(directory_, kBest);
   if (!storage_for(uri).size(uri)) return std::nullopt;
-  Json json = read_json(uri);
-  int64_t step = JsonValue(json, uri).at("step").integer(0, INT64_MAX);
-  std::string directory = step_directory(directory_, step);
-  if (!is_complete(directory)) return std::nullopt;
-  return SavedState{step, std::move(directory)};
+  try {
+    Json json = read_json(uri);
+    return state(JsonValue(json, uri).at("step").integer(0, INT64_MAX));
+  } catch (const Error& e) {
+    log_warning("{}; it is not used", e.what());
+    return std::nullopt;
+  }
 }
 
 void StateStore::go_on_from(int64_t step) {
@@ -219,7 +235,11 @@ void StateStore::clean(std::optional<int64_t> always) {
   for (size_t i = complete.size(); i-- > 0 && kept.size() < static_cast<size_t>(keep_);) {
     kept.insert(complete[i].step);
   }
-  if (auto state = best()) kept.insert(state->step);
+  if (best_) {
+    kept.insert(*best_);
+  } else if (auto state = best()) {
+    kept.insert(state->step);
+  }
   for (int64_t step : steps_in(directory_)) {
     if (!kept.contains(step)) remove_step(step_directory(directory_, step));
   }

@@ -44,7 +44,8 @@ class StateStore {
   };
   Pending begin(int64_t step);  // what is there of that step is removed first
 
-  std::vector<SavedState> states() const;  // complete ones, by ascending step number
+  std::vector<SavedState> states() const;               // complete ones, by ascending step number
+  std::optional<SavedState> state(int64_t step) const;  // if it is complete
   // The newest state whose files all have the sizes and checksums that complete.json lists. A
   // broken one is warned of, naming the file and what is wrong, and the one before it is tried.
   // nullopt: there is none. Throws Error when there are states, but every one is broken.
@@ -55,6 +56,8 @@ class StateStore {
   void go_on_from(int64_t step);
 
   void set_best(int64_t step);  // of a complete state, which is kept from now on
+  void forget_best();           // none is known to be the best
+  // As best.json says. One that is damaged is warned of and counts as absent.
   std::optional<SavedState> best() const;
 
   // Removes what a killed process left, and what need not be kept.
@@ -65,6 +68,7 @@ class StateStore {
 
   std::string directory_;
   int64_t keep_;
+  std::optional<int64_t> best_;  // by set_best(): kept whatever becomes of best.json
 };
 
 // Throws Error naming file and reason unless every file that complete.json lists is as it says.

@@ -52,9 +52,11 @@ RunCheckpoints::RunCheckpoints(const std::string& directory, State& state, int64
     : directory_(directory), state_(state), store_(directory, keep), rule_(std::move(rule)) {}
 
 bool RunCheckpoints::restore() {
-  store_.clean();
   std::optional<SavedState> saved = store_.newest();
-  if (!saved) return false;
+  if (!saved) {
+    store_.clean();
+    return false;
+  }
   Json position = read_position(*saved);
   std::unique_ptr<CheckpointReader> reader = open_state(*saved);
   state_.load_all(*reader, {std::string(kStep)});
@@ -66,11 +68,18 @@ bool RunCheckpoints::restore() {
   best_scores_ = scores_of(checked, "best_scores");
   if (best_ >= 0 && !rule_.metric.empty()) checked.at("best_scores").at(rule_.metric).number();
   if (best_ != step_) find_best();
-  // A kill between the two leaves the best state saved but not yet marked.
-  if (best_ == step_) store_.set_best(step_);
   // Only now, as the state that is gone on from has proved to be of use.
   store_.go_on_from(step_);
+  mark_best();
   return true;
+}
+
+// Before anything is cleaned, which removes what is not marked. A kill may leave the best state saved
+// but not yet marked, and somebody may have removed or damaged the mark; the position names it, too.
+void RunCheckpoints::mark_best() {
+  if (best_ >= 0) return store_.set_best(best_);
+  store_.forget_best();
+  store_.clean();
 }
 
 void RunCheckpoints::judge(int64_t step, const Json& scores) {
@@ -141,8 +150,7 @@ std::optional<SavedState> RunCheckpoints::find_best() {
   if (best_ < 0) return std::nullopt;
   std::string reason = "it is gone";
   try {
-    std::optional<SavedState> best = store_.best();
-    if (best && best->step == best_) {
+    if (std::optional<SavedState> best = store_.state(best_)) {
       verify_state(*best);
       return best;
     }

@@ -52,6 +52,8 @@ class RunCheckpoints {
 
  private:
   std::optional<SavedState> find_best();
+  void mark_best();
+
   std::string directory_;
   State& state_;
   StateStore store_;

@@ -81,6 +81,35 @@ TEST_F(ResumeTest, BestStateThatIsGoneOrDamagedLeavesTheNewest) {
   }
 }
 
+TEST_F(ResumeTest, BestStateStaysThoughItsMarkIsGoneOrDamaged) {
+  std::string mark = folder + "/best.json";
+  for (const char* text : {"gone", "", "{}", "{\"step\":7}"}) {
+    std::string whole = R"({"step":2})";
+    said.clear();
+    fs::remove(mark);
+    if (std::string(text) != "gone") std::ofstream(mark) << text;
+    {
+      RunCheckpoints again = checkpoints();
+      ASSERT_TRUE(again.restore()) << text;
+      EXPECT_EQ(again.best_step(), 2) << text;
+      EXPECT_TRUE(fs::exists(folder + "/step-2/complete.json")) << text;
+      std::ifstream in(mark);
+      std::string now;
+      std::getline(in, now);
+      EXPECT_EQ(now, whole) << text;
+    }
+    bool damaged = std::string(text).size() < 3;
+    EXPECT_EQ(said.find("best.json") != std::string::npos, damaged) << text << ": " << said;
+  }
+  // Nor is it lost when that happens while the run works.
+  RunCheckpoints again = checkpoints();
+  ASSERT_TRUE(again.restore());
+  fs::remove(mark);
+  again.save(6);
+  EXPECT_EQ(again.load_best(), 2);
+  EXPECT_EQ(value(), 2);
+}
+
 TEST_F(ResumeTest, BestStateThatGoesWhileTheRunWorksLeavesTheNewest) {
   RunCheckpoints again = checkpoints();
   ASSERT_TRUE(again.restore());
