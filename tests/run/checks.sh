@@ -29,3 +29,11 @@ near() {
     a ~ /^[0-9.e-]+$/ && b ~ /^[0-9.e-]+$/ { d = a - b; n++; if (d > most || d < -most) { print "too far apart: " $0; bad = 1 } }
     END { if (!n) print "no numbers to compare"; exit bad || !n }' || exit 1
 }
+
+# within KIB COMMAND...: with so much address space; with all there is where AddressSanitizer is in the program, which maps
+# terabytes.
+within() {
+  limit=$1; shift
+  grep -qa __asan_init "$bertrain" || ulimit -v "$limit"
+  "$@"
+}
