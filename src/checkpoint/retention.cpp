@@ -203,6 +203,8 @@ void StateStore::set_best(int64_t step) {
   clean();
 }
 
+void StateStore::spare(int64_t step) { spared_.insert(step); }
+
 void StateStore::forget_best() {
   storage_for(directory_).remove(join_path(directory_, kBest));
   best_.reset();
@@ -240,6 +242,7 @@ void StateStore::clean(std::optional<int64_t> always) {
   } else if (auto state = best()) {
     kept.insert(state->step);
   }
+  kept.insert(spared_.begin(), spared_.end());
   for (int64_t step : steps_in(directory_)) {
     if (!kept.contains(step)) remove_step(step_directory(directory_, step));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,7 @@ class StateStore {
   void go_on_from(int64_t step);
 
   void set_best(int64_t step);  // of a complete state, which is kept from now on
+  void spare(int64_t step);     // stays while this store lives, though it may not be of use
   void forget_best();           // none is known to be the best
   // As best.json says. One that is damaged is warned of and counts as absent.
   std::optional<SavedState> best() const;
@@ -68,6 +70,7 @@ class StateStore {
 
   std::string directory_;
   int64_t keep_;
+  std::set<int64_t> spared_;
   std::optional<int64_t> best_;  // by set_best(): kept whatever becomes of best.json
 };
 

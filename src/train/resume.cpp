@@ -156,6 +156,7 @@ std::optional<SavedState> RunCheckpoints::find_best() {
     }
   } catch (const Error& e) {
     reason = e.what();
+    store_.spare(best_);  // perhaps it was only out of reach for a moment
   }
   log_warning(
       "{}: the state of the best step, {}, cannot be used: {}; that of step {} takes its "
@@ -163,7 +164,8 @@ std::optional<SavedState> RunCheckpoints::find_best() {
       directory_, best_, reason, saved_);
   best_ = -1;
   best_scores_ = nullptr;
-  if (evaluated_ == saved_) judge(evaluated_, scores_);
+  bool scored = scores_.is_object() && scores_.contains(rule_.metric);
+  if (evaluated_ == saved_ && scored) judge(evaluated_, scores_);
   return std::nullopt;
 }
 

@@ -72,6 +72,7 @@ TEST_F(ResumeTest, BestStateThatIsGoneOrDamagedLeavesTheNewest) {
     RunCheckpoints again = checkpoints();
     ASSERT_TRUE(again.restore());
     EXPECT_THAT(said, HasSubstr("the state of the best step, 2, cannot be used"));
+    EXPECT_EQ(fs::exists(best), damaged) << "it is not removed, as it may be read another time";
     // Its own scores are known, so a worse evaluation does not replace it.
     EXPECT_EQ(again.best_step(), 4);
     EXPECT_EQ(again.best_scores(), Json({{"accuracy", 0.5}}));
@@ -79,6 +80,14 @@ TEST_F(ResumeTest, BestStateThatIsGoneOrDamagedLeavesTheNewest) {
     EXPECT_EQ(again.load_best(), 4);
     EXPECT_EQ(value(), 4);
   }
+}
+
+TEST_F(ResumeTest, BestStateThatIsGoneWhereNothingIsScored) {
+  fs::remove_all(folder + "/step-2");
+  RunCheckpoints again(folder, state, 1, {});
+  ASSERT_TRUE(again.restore());
+  EXPECT_THAT(said, HasSubstr("the state of the best step, 2, cannot be used"));
+  EXPECT_EQ(again.load_best(), 4);
 }
 
 TEST_F(ResumeTest, BestStateStaysThoughItsMarkIsGoneOrDamaged) {
