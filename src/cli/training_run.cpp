@@ -342,10 +342,14 @@ void TrainingRun::prepare_state() {
   if (run_.continues())
     log_line("{}: that run has no checkpoint yet: it begins again", run_.path());
   if (!job_.weights.empty()) load_weights(*state_, job_.weights, false, job_.new_head);
-  // Two states, since the old one goes when the new one is whole, and the model's parameters.
-  uint64_t bytes = checkpoints_->state_bytes() * 7 / 3;
+  auto states =
+      static_cast<uint64_t>(most_states(loop_, options_.keep, !dev_splits(task_.splits()).empty()));
+  constexpr uint64_t kMost = uint64_t{1} << 62;  // beyond any disk
+  uint64_t each = checkpoints_->state_bytes();
+  uint64_t bytes = states < kMost / each ? each * states + each / 3 : kMost;
   bytes -= std::min(bytes, run_.replaced_bytes());
-  require_space(run_.path(), bytes, "two checkpoints and the model");
+  require_space(run_.path(), bytes,
+                fmt::format("{} checkpoint{} and the model", states, states == 1 ? "" : "s"));
 }
 
 void TrainingRun::prepare_evaluation() {

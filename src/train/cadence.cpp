@@ -71,4 +71,12 @@ bool due(const Cadence& cadence, int64_t step, double steps_per_epoch, double se
   return false;
 }
 
+int64_t most_times(const Cadence& cadence, int64_t steps, double steps_per_epoch) {
+  if (cadence.unit == Cadence::never) return 0;
+  if (cadence.unit == Cadence::seconds) return steps;
+  double every = cadence.every * (cadence.unit == Cadence::epochs ? steps_per_epoch : 1);
+  double times = periods(static_cast<double>(steps), every);
+  return times < static_cast<double>(steps) ? static_cast<int64_t>(times) : steps;
+}
+
 }  // namespace bertrain

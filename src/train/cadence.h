@@ -22,4 +22,7 @@ std::string to_string(const Cadence& cadence);
 // depend on the step's number alone, so that a resumed run is due at the same steps.
 bool due(const Cadence& cadence, int64_t step, double steps_per_epoch, double seconds);
 
+// How often a run of so many steps is due at most; by time nobody knows: after each step.
+int64_t most_times(const Cadence& cadence, int64_t steps, double steps_per_epoch);
+
 }  // namespace bertrain

@@ -41,6 +41,17 @@ TEST(Cadence, Time) {
   EXPECT_FALSE(due(parse_cadence("eval_every", "2h"), 1, 1, 7199));
 }
 
+TEST(Cadence, TimesAreAsOftenAsItIsDue) {
+  for (const char* text : {"never", "1", "7", "100", "0.3epochs", "1epoch", "1e9"}) {
+    Cadence cadence = parse_cadence("eval_every", text);
+    int64_t times = 0;
+    for (int64_t step = 1; step <= 100; ++step) times += due(cadence, step, 25, 0);
+    EXPECT_EQ(most_times(cadence, 100, 25), times) << text;
+  }
+  EXPECT_EQ(most_times(parse_cadence("eval_every", "0.01epochs"), 100, 25), 100);
+  EXPECT_EQ(most_times(parse_cadence("eval_every", "5m"), 100, 25), 100);
+}
+
 TEST(Cadence, RefusesTheRestByName) {
   for (const char* text :
        {"", "x", "-5", "1.5", "10min", "1e400", "nan", "inf", "5 steps", "-1s"}) {

@@ -1,6 +1,7 @@
 // One page: what happens between two steps, and the step.
 #include "train/loop.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -44,6 +45,21 @@ Error not_finite(const Task& task, int64_t step, const std::vector<Batch>& micro
 }
 
 }  // namespace
+
+int64_t most_states(const LoopOptions& options, int64_t keep, bool evaluated) {
+  constexpr int64_t kTimes = 3;  // by the clock: so many are likely, and nobody knows how many more
+  int64_t before_end = std::max<int64_t>(options.steps - 1, 0);
+  auto times = [&](const Cadence& cadence) {
+    int64_t most = most_times(cadence, before_end, options.steps_per_epoch);
+    return cadence.unit == Cadence::seconds ? std::min(most, kTimes) : most;
+  };
+  int64_t evaluations = evaluated ? times(options.eval_every) : 0;
+  // Each evaluation may find the best model so far, which is saved.
+  int64_t saves = std::min(times(options.save_every) + evaluations, before_end) + 1;
+  // Without the comparison a large --keep would go beyond what the type holds.
+  int64_t kept = std::min(keep, saves) + (evaluations > 0 ? 1 : 0);
+  return std::min(saves, kept + 1);
+}
 
 bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Batch>>& batches,
            RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate) {

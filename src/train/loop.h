@@ -31,4 +31,9 @@ struct LoopOptions {
 bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Batch>>& batches,
            RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate);
 
+// Saved states that lie on the disk at once, one in the making among them, if the run goes from its
+// start to its end: the `keep` newest and, if it is evaluated on the way, the best. What is saved by the
+// clock counts as a few.
+int64_t most_states(const LoopOptions& options, int64_t keep, bool evaluated);
+
 }  // namespace bertrain

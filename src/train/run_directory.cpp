@@ -63,9 +63,42 @@ void each_of_ours(const std::string& run, const std::function<void(const fs::pat
   }
 }
 
-std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= 200 ? text : text.substr(0, 200) + "…";
+// The text from about `from` on, as much as a line bears; cut between characters.
+std::string excerpt(const std::string& text, size_t from) {
+  constexpr size_t kMost = 200, kBefore = 40;
+  if (text.size() <= kMost) return text;
+  auto between = [&](size_t at) {
+    while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
+      --at;
+    return at;
+  };
+  size_t begin = from + kBefore <= kMost ? 0 : between(std::min(from, text.size()) - kBefore);
+  size_t end = between(std::min(begin + kMost, text.size()));
+  return (begin > 0 ? "…" : "") + text.substr(begin, end - begin) + (end < text.size() ? "…" : "");
+}
+
+std::string text_of(const Json* value) {
+  return value ? value->dump(-1, ' ', false, Json::error_handler_t::replace) : "nothing";
+}
+
+// "5e-05 before, 0.0001 now", from where the two differ; of long lists their sizes and the first value
+// that differs.
+std::string difference(const Json* before, const Json* now, std::string_view name) {
+  std::string a = text_of(before), b = text_of(now);
+  size_t from =
+      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  bool lists = before && now && before->is_array() && now->is_array();
+  if (lists && std::max(a.size(), b.size()) > 200) {
+    size_t first = 0;
+    while (first < before->size() && first < now->size() && (*before)[first] == (*now)[first]) {
+      ++first;
+    }
+    auto at = [&](const Json& list) { return first < list.size() ? &list[first] : nullptr; };
+    return fmt::format("{} {} before, {} now; the first that differs is number {}: {}",
+                       before->size(), name, now->size(), first + 1,
+                       difference(at(*before), at(*now), name));
+  }
+  return fmt::format("{} before, {} now", excerpt(a, from), excerpt(b, from));
 }
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -77,8 +110,8 @@ void compare(const Json* before, const Json* now, const std::string& place,
   bool objects = (!before || before->is_object()) && (!now || now->is_object()) && (before || now);
   if (!objects) {
     if (before && now && *before == *now) return;
-    found.push_back(fmt::format("{}: {} before, {} now", place, before ? shown(*before) : "nothing",
-                                now ? shown(*now) : "nothing"));
+    std::string_view name = std::string_view(place).substr(place.rfind('.') + 1);
+    found.push_back(fmt::format("{}: {}", place, difference(before, now, name)));
     return;
   }
   auto part = [&](const std::string& name) {
@@ -142,6 +175,21 @@ Json compared(const RunRequest& request) {
                   {"task", request.task},
                   {"data", request.data},
                   {"model", request.model}});
+}
+
+// What decides the shapes of a run's weights: between two runs of which that is not the same no
+// checkpoint is of use.
+Json shapes(const Json& compared) {
+  auto within = [](const Json& json, const char* name) {
+    return json.is_object() && json.contains(name) ? json[name] : Json();
+  };
+  Json result = {within(compared, "command"), within(within(compared, "task"), "labels").size()};
+  Json config = within(within(compared, "model"), "config");
+  for (const char* size : {"vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size",
+                           "max_position_embeddings", "type_vocab_size"}) {
+    result.push_back(within(config, size));
+  }
+  return result;
 }
 
 }  // namespace
@@ -311,11 +359,18 @@ void RunDirectory::compare(const RunRequest& request) const {
   for (const std::string& line : differences(before, now, neutral)) {
     list += "\n  " + line;
   }
-  if (!list.empty()) inexact("the run there was started with other settings:" + list);
+  if (list.empty()) return;
+  std::string reason = "the run there was started with other settings:" + list;
+  if (shapes(before) == shapes(now)) return inexact(reason);
+  throw error(
+      "{}: {}\nits checkpoints do not fit that model: use another --output_dir, or --overwrite "
+      "(removes that run)",
+      path_, reason);
 }
 
 void RunDirectory::start(const RunRequest& request) {
   if (replaces_) remove_earlier();
+  Json earlier = record_;
   if (!continues()) {
     record_ = {{"bertrain", kVersion}, {"chosen", Json::object()}, {"starts", Json::array()}};
   }
@@ -324,7 +379,12 @@ void RunDirectory::start(const RunRequest& request) {
   record_.erase("finished");
   record_["arguments"] = in_utf8(Json(request.arguments));
   record_["starts"].push_back(utc_time());
-  save();
+  try {
+    save();
+  } catch (const Error&) {
+    record_ = std::move(earlier);  // a run that could not be written down has not begun
+    throw;
+  }
 }
 
 std::optional<JsonValue> RunDirectory::chosen(std::string_view name) const {

@@ -50,7 +50,8 @@ class RunDirectory {
   const Json& record() const { return record_; }  // run.json as it is; null before start()
 
   // Settings of the earlier start that the request does not share are an Error that lists each
-  // with both values; with inexact, a warning. Changes nothing.
+  // with both values; with inexact, a warning, unless weights would have other shapes. Changes
+  // nothing.
   void compare(const RunRequest& request) const;
   // A usage error where start() would remove one of the files (or checkpoints) that are read.
   void keep_inputs(const std::vector<std::string>& inputs) const;
@@ -108,7 +109,8 @@ std::string utc_time();
 Json in_utf8(const Json& json);
 
 // Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;
-// values inside objects as "labels.0". What is named so in `neutral` is left out.
+// values inside objects as "labels.0", long lists as "3000 labels before, 2999 now; the first that
+// differs is number 7: …". What is named so in `neutral` is left out.
 std::vector<std::string> differences(const Json& before, const Json& now,
                                      const std::vector<std::string>& neutral);
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/error_message.h"
 #include "base/log.h"
+#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
@@ -97,11 +98,21 @@ TEST(RunDirectory, OtherSettingsAreRefusedWithTheDifference) {
     EXPECT_THAT(message, HasSubstr(R"(task.labels: ["a","b"] before, ["a","b","c"] now)"));
     EXPECT_THAT(message, Not(HasSubstr("log_every")));
     EXPECT_THAT(message, HasSubstr("--overwrite"));
+    EXPECT_THAT(message, Not(HasSubstr("--resume=inexact")));
+    EXPECT_THAT(message_of([&] {
+                  run.compare(request(1, {"a", "c"}));
+                }),
+                HasSubstr("--resume=inexact"));
   }
   EXPECT_EQ(text_of(path + "/run.json"), before);
   RunDirectory run(path, Resume::inexact, false);
-  run.compare(request(2, {"a", "b", "c"}));
-  run.start(request(2, {"a", "b", "c"}));
+  // A layer for two labels is of no use for three.
+  EXPECT_THAT(message_of([&] {
+                run.compare(request(2, {"a", "b", "c"}));
+              }),
+              HasSubstr("its checkpoints do not fit that model"));
+  run.compare(request(2, {"a", "c"}));
+  run.start(request(2, {"a", "c"}));
   EXPECT_EQ(run.record()["settings"]["learning_rate"], Json(2.0));
 }
 
@@ -223,6 +234,18 @@ TEST(RunDirectory, FailedPreflightLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(path));
 }
 
+TEST(RunDirectory, StartThatCannotBeWrittenDownLeavesNothing) {
+  std::string path = fresh_path("unwritten");
+  {
+    RunDirectory run(path, Resume::automatic, false);
+    fs::create_directories(path + "/run.json/in the way");
+    EXPECT_THAT(message_of([&] { run.start(request(1, {"a"})); }), HasSubstr("run.json"));
+    EXPECT_FALSE(run.continues());
+    fs::remove_all(path + "/run.json");
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
 TEST(RunDirectory, DamagedRecordsAndForeignFolders) {
   for (const char* text :
        {"", "{", "[]", "{\"a\":1}", R"({"settings": 1})", R"({"settings": {}, "chosen": [[]]})",
@@ -249,6 +272,32 @@ TEST(Differences, NestedAddedAndRemoved) {
               ElementsAre("a.x: 1 before, 2 now", "new: nothing before, 3 now",
                           "gone: true before, nothing now"));
   EXPECT_THAT(differences(now, now, {}), ElementsAre());
+}
+
+TEST(Differences, LongOnesAreShownWhereTheyDiffer) {
+  Json before = {{"task", {{"labels", Json::array()}}}};
+  for (int i = 0; i < 10000; ++i) before["task"]["labels"].push_back("c" + std::to_string(i));
+  Json now = before;
+  now["task"]["labels"].erase(5000);
+  EXPECT_THAT(differences(before, now, {}),
+              ElementsAre("task.labels: 10000 labels before, 9999 now; the first that differs is "
+                          "number 5001: \"c5000\" before, \"c5001\" now"));
+  now = before;
+  now["task"]["labels"].push_back("more");
+  EXPECT_THAT(differences(before, now, {}),
+              ElementsAre("task.labels: 10000 labels before, 10001 now; the first that differs is "
+                          "number 10001: nothing before, \"more\" now"));
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "é";
+  std::vector<std::string> found =
+      differences({{"a", text + "x" + text}}, {{"a", text + "y" + text}}, {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0], HasSubstr("éx"));
+  EXPECT_THAT(found[0], HasSubstr("éy"));
+  EXPECT_LT(found[0].size(), 450u);
+  EXPECT_FALSE(find_invalid_utf8(found[0]));
+  found = differences({{"a", text}}, {{"a", "é"}}, {});
+  EXPECT_FALSE(find_invalid_utf8(found.at(0)));
 }
 
 }  // namespace
