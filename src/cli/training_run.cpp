@@ -94,10 +94,9 @@ class TrainingRun {
     prepare_loop();
     prepare_state();
     prepare_evaluation();
-    run_.start(request);
-    run_.choose("instruction_set", instruction_set_of(options_.device));
-    run_.choose("dtype", dtype_);
-    run_.choose("capacities", to_json(capacities_));
+    run_.start(request, {{"instruction_set", instruction_set_of(options_.device)},
+                         {"dtype", dtype_},
+                         {"capacities", to_json(capacities_)}});
     log_banner();
     train_steps() ? publish(out) : leave(out);
   }

@@ -368,7 +368,7 @@ void RunDirectory::compare(const RunRequest& request) const {
       path_, reason);
 }
 
-void RunDirectory::start(const RunRequest& request) {
+void RunDirectory::start(const RunRequest& request, const Json& choices) {
   if (replaces_) remove_earlier();
   Json earlier = record_;
   if (!continues()) {
@@ -376,6 +376,7 @@ void RunDirectory::start(const RunRequest& request) {
   }
   Json now = compared(request);
   for (auto& [name, value] : now.items()) record_[name] = value;
+  for (const auto& [name, value] : choices.items()) record_["chosen"][name] = value;
   record_.erase("finished");
   record_["arguments"] = in_utf8(Json(request.arguments));
   record_["starts"].push_back(utc_time());
@@ -390,13 +391,6 @@ void RunDirectory::start(const RunRequest& request) {
 std::optional<JsonValue> RunDirectory::chosen(std::string_view name) const {
   if (record_.is_null() || !record_.contains("chosen")) return std::nullopt;
   return JsonValue(record_["chosen"], file("run.json"), "chosen").find(name);
-}
-
-void RunDirectory::choose(std::string_view name, Json value) {
-  check(!record_.is_null(), "a run chooses after its start");
-  if (auto before = chosen(name); before && before->json() == value) return;
-  record_["chosen"][std::string(name)] = std::move(value);
-  save();
 }
 
 void RunDirectory::inexact(std::string_view reason) const {

@@ -58,12 +58,12 @@ class RunDirectory {
   uint64_t replaced_bytes() const;  // of what start() removes
   // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now
   // what the run was asked, and it is not done.
-  void start(const RunRequest& request);
-  // A choice of the program that decides bits (dtype, capacities …), kept over starts: returns
-  // the earlier start's. If that one `cannot` be (a reason), or differs from what the user insists
+  // `choices`: those of the program that decide bits (dtype, capacities …), by name. A start that
+  // cannot be written down has not begun: nothing of it stays.
+  void start(const RunRequest& request, const Json& choices = Json::object());
+  // A choice of an earlier start, by name. If that one `cannot` be (a reason), or differs from what the user insists
   // on, the caller says so through inexact().
   std::optional<JsonValue> chosen(std::string_view name) const;
-  void choose(std::string_view name, Json value);
   // The run would go on with other bits than before: an Error, or a warning with --resume=inexact.
   void inexact(std::string_view reason) const;
   void finish(int64_t step, const Json& results);  // marks the run as done

@@ -48,8 +48,7 @@ TEST(RunDirectory, NewRunThenTheSameAgain) {
     RunDirectory run(path + "/", Resume::automatic, false);
     EXPECT_EQ(run.path(), path);
     EXPECT_FALSE(run.continues());
-    run.start(request(1, {"a"}));
-    run.choose("threads", 2);
+    run.start(request(1, {"a"}), {{"threads", 2}});
     log_line("step 1");
     run.note("two\nlines\n");
   }
