@@ -15,8 +15,6 @@
 namespace bertrain {
 namespace {
 
-bool is_local(std::string_view uri) { return uri.find("://") == std::string_view::npos; }
-
 // Null when the system cannot map it (a pipe, a file system without mappings): then it is read.
 // `size` becomes the size of what was opened, which a replacement under the same name cannot
 // change.

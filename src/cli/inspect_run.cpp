@@ -14,7 +14,6 @@
 namespace bertrain {
 namespace {
 
-constexpr uint64_t kMaxRecord = 64 << 20;  // of run.json, with the names of all data files
 constexpr uint64_t kMaxLock = 4096;
 constexpr size_t kMaxEntry = 1 << 20;  // a line of metrics.jsonl: some numbers
 

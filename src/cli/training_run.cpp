@@ -294,12 +294,7 @@ void TrainingRun::prepare_loop() {
 double TrainingRun::epoch_steps() const {
   bool asked = loop_.eval_every.unit == Cadence::epochs || loop_.save_every.unit == Cadence::epochs;
   if (job_.steps_per_epoch > 0 || !asked) return job_.steps_per_epoch;
-  uint64_t count = 0;
-  Silence silence(3, 30);
-  stoppable(task_.examples("train"), [&](uint64_t examples) {
-    count += examples;
-    if (silence.is_long()) log_line("counting the records of an epoch: {} so far", count);
-  })->skip(kForever);
+  uint64_t count = count_examples(task_, "train", kForever, "the records of an epoch");
   return static_cast<double>(count) / static_cast<double>(options_.train_batch_size);
 }
 
@@ -318,7 +313,8 @@ BestRule TrainingRun::best_rule() const {
   }
   std::string names;
   for (const auto& [name, value] : scores.items()) {
-    if (value.is_number()) names += (names.empty() ? "" : ", ") + name;
+    bool decides = value.is_number() && !name.ends_with("_count");
+    if (decides) names += (names.empty() ? "" : ", ") + name;
   }
   throw usage_error("--best_metric={}: the scores are {}", metric, names);
 }

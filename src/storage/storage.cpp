@@ -115,6 +115,8 @@ void write_text(std::string_view uri, std::string_view text) {
   writer->commit();
 }
 
+bool is_local(std::string_view uri) { return scheme_of(uri).empty(); }
+
 bool is_read_once(std::string_view uri) {
   if (uri == "-") return true;
   if (!scheme_of(uri).empty()) return false;

@@ -62,6 +62,7 @@ std::string without_slashes(std::string_view uri);
 // Whether what is read is gone: "-", pipes, devices, sockets; not regular files, nor objects. Such a
 // name must be opened once only, and nothing of it can be looked at in advance.
 bool is_read_once(std::string_view uri);
+bool is_local(std::string_view uri);  // a path, and no SCHEME://NAME
 
 // Whether two names are those of one object: the same path however it is written, or one file under
 // two names (links). Objects that are not there yet are compared by their path.

@@ -74,15 +74,7 @@ CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_vie
 uint64_t shuffled(const Task& task, std::string_view split, uint64_t buffer, uint64_t most) {
   if (auto all = task.count(split)) return std::min(buffer, *all);
   if (buffer <= most) return buffer;
-  Silence silence(3, 30);
-  uint64_t count = 0;
-  return stoppable(task.examples(split),
-                   [&](uint64_t examples) {
-                     count += examples;
-                     if (silence.is_long())
-                       log_line("counting the examples to shuffle: {} so far", count);
-                   })
-      ->skip(most + 1);
+  return count_examples(task, split, most + 1, "the examples to shuffle");
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kVersion = "0.1.0";
-constexpr uint64_t kMaxRecord = 64 << 20;  // of run.json, with the names of all data files
 
 // What a run leaves behind, and so what --overwrite removes, folder by folder and, where a name ends
 // in *, all names that begin so; anything else in the folders is not ours.
@@ -149,7 +148,8 @@ Json read_record(const std::string& file) {
 }
 
 std::string text_in_utf8(const std::string& text) {
-  if (!find_invalid_utf8(text)) return text;
+  // A text that looks like one of these is written as they are, or two names would be one.
+  if (!find_invalid_utf8(text) && text.find("\\x") == std::string::npos) return text;
   std::string result;
   for (std::string_view rest = text; !rest.empty();) {
     Decoded next = decode_utf8(rest);
@@ -235,16 +235,22 @@ std::vector<std::string> differences(const Json& before, const Json& now,
 RunDirectory::Folder::Folder(const std::string& where) : path(without_slashes(where)) {
   if (path.empty()) throw usage_error("--output_dir is needed: the folder of the run");
   storage_for(path);  // an error for buckets, which would be local folders of odd names
+  if (!is_local(path))
+    throw usage_error("--output_dir={}: a folder of this machine expected", path);
   std::error_code code;
   for (fs::path p = path; !p.empty() && !fs::exists(p, code); p = p.parent_path()) {
     created.push_back(p.string());
     if (p == p.parent_path()) break;
   }
   fs::create_directories(path, code);
-  if (code) throw error("--output_dir={}: {}", path, code.message());
+  if (!code) return;
+  remove_created();
+  throw error("--output_dir={}: {}", path, code.message());
 }
 
-RunDirectory::Folder::~Folder() {
+RunDirectory::Folder::~Folder() { remove_created(); }
+
+void RunDirectory::Folder::remove_created() {
   std::error_code ignored;
   for (const std::string& folder : created) {
     fs::remove(folder, ignored);  // does nothing to a folder that is not empty

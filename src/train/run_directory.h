@@ -85,6 +85,7 @@ class RunDirectory {
     ~Folder();
     std::string path;
     std::vector<std::string> created;  // from the folder upwards
+    void remove_created();
   };
 
   Folder folder_;
@@ -100,12 +101,15 @@ class RunDirectory {
   std::unique_ptr<LogSink> sink_;
 };
 
+inline constexpr uint64_t kMaxRecord =
+    64 << 20;  // bytes of run.json, with the names of all data files
+
 // "2026-11-27T23:40:01Z"
 std::string utc_time();
 
 // The names of files may be any bytes, JSON holds UTF-8 alone: of a text that is not, each byte that
-// is in no character becomes \xff and each backslash two, so that it can be read back. Other texts
-// stay. So are a run's requests kept.
+// is in no character becomes \xff and each backslash two, so that it can be read back; likewise of a
+// text that holds "\x". Other texts stay. So are a run's requests kept.
 Json in_utf8(const Json& json);
 
 // Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;

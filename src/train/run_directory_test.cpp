@@ -81,6 +81,9 @@ TEST(RunDirectory, NamesOfAnyBytesAreComparedAsTheyAreStored) {
   EXPECT_EQ(run.record()["settings"]["train_file"], "\xc3\xa9\\\\\\xff.tsv");
   EXPECT_EQ(run.record()["data"].size(), 2u);
   RunRequest other = first;
+  // A name that looks like another one's writing is not taken for it.
+  EXPECT_NE(in_utf8("\\xff.tsv"), in_utf8("\xff.tsv"));
+  EXPECT_EQ(in_utf8("a\\b"), "a\\b");
   other.data = {{"\xff.tsv", "12 bytes"}, {"\xfd.tsv", "13 bytes"}};
   EXPECT_THAT(message_of([&] { run.compare(other); }),
               HasSubstr("data.\\xfd.tsv: nothing before, \"13 bytes\" now"));

@@ -59,6 +59,17 @@ ExampleStream stoppable(ExampleStream examples, std::function<void(uint64_t)> on
   return std::make_unique<Stoppable>(std::move(examples), std::move(on_read));
 }
 
+uint64_t count_examples(const Task& task, std::string_view split, uint64_t most,
+                        std::string_view what) {
+  Silence silence(3, 30);
+  uint64_t count = 0;
+  auto tell = [&](uint64_t examples) {
+    count += examples;
+    if (silence.is_long()) log_line("counting {}: {} so far", what, count);
+  };
+  return stoppable(task.examples(split), tell)->skip(most);
+}
+
 BatchStream training_batches(const Task& task, const TrainingStreamOptions& options,
                              uint64_t first_step) {
   auto tell = std::make_shared<std::function<void(uint64_t)>>(

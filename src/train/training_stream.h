@@ -29,6 +29,11 @@ struct TrainingStreamOptions {
 ExampleStream stoppable(ExampleStream examples,
                         std::function<void(uint64_t examples)> on_read = {});
 
+// Examples of the split, as far as `most`; reads them, as a stoppable() stream, and says what it counts
+// them for where that takes long ("the records of an epoch").
+uint64_t count_examples(const Task& task, std::string_view split, uint64_t most,
+                        std::string_view what);
+
 // The batch of step `first_step`, of the next one, … without end, packed by a thread of their own.
 // The same batches whether the stream began at step 0 or not. Reading forward to a later step may
 // throw Stopped, and is said where it takes long.
