@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/array.h"
 #include "dist/communicator.h"
@@ -56,5 +58,19 @@ class Backend {
 
 std::unique_ptr<Backend> make_reference_backend();                         // backend/reference
 std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options);  // backend/cpu
+
+// What to open, or to compile for, through a PJRT plugin.
+struct PluginTarget {
+  std::string path;  // of the shared object
+  int devices = 0;   // replicas; 0: all that there are (one where the plugin is for the CPU)
+  // Empty: the devices of this machine. Else the plugin's name of hardware that is not here
+  // ("v3:2x2"), and what it wants to know of it: programs are compiled, and cannot run.
+  std::string topology;
+  Named<std::string> topology_options;
+  std::optional<int64_t> least_turns;  // loops of fewer layers are unrolled; 0: all are
+};
+// backend/pjrt. Throws Error or a usage error that names the plugin and what it said.
+std::unique_ptr<Backend> make_plugin_backend(const PluginTarget& target,
+                                             const BackendOptions& options);
 
 }  // namespace bertrain

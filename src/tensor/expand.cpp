@@ -39,6 +39,7 @@ Graph expand_once(const Graph& from, const std::function<bool(const Node&)>& kee
     }
     if (!live[static_cast<size_t>(node->id)]) continue;
     Scope::Guard guard(to, node->scope);
+    TurnGuard turn(to, node->turn);
     if (node->op == &kConstant) {
       results = {to.constant(node->value)};
       continue;

@@ -65,6 +65,9 @@ class Backward {
       }
       if (!any || node.inputs.empty()) continue;
       Scope::Guard guard(graph_, "gradient/" + node.scope);
+      // Inside an expansion the turn is that of the composite, which is entered already.
+      TurnGuard turn(graph_,
+                     graph_.turn().loop.empty() ? pass_of("gradient", node.turn) : graph_.turn());
       Node& source = node.body < 0 ? node : recorded_again(node, dy);
       Tensors dx = differentiate(source, dy);
       for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -44,12 +44,14 @@ struct Graph::State {
   Named<Node*> inputs;
   std::string scope;
   int64_t body = -1;
+  Turn turn;
 
   Node* append(Node node, Graph* graph) {
     node.id = static_cast<int64_t>(nodes.size());
     node.graph = graph;
     node.scope = scope;
     node.body = body;
+    node.turn = turn;
     nodes.push_back(&storage.emplace_back(std::move(node)));
     return nodes.back();
   }
@@ -140,5 +142,11 @@ std::string Graph::enter(std::string scope) {
 }
 
 int64_t Graph::enter_body(int64_t body) { return std::exchange(state_->body, body); }
+Turn Graph::enter_turn(Turn turn) { return std::exchange(state_->turn, std::move(turn)); }
+Turn pass_of(std::string_view pass, const Turn& turn) {
+  if (turn.loop.empty()) return {};
+  return {fmt::format("{}/{}", pass, turn.loop), turn.number};
+}
+const Turn& Graph::turn() const { return state_->turn; }
 
 }  // namespace bertrain

@@ -41,6 +41,13 @@ struct Op {
 // replicate: equal on every replica; split: this replica's part
 enum class Placement : uint8_t { replicate, split };
 
+// One of the turns of a body that is recorded again and again: what a backend may run as a loop.
+struct Turn {
+  std::string loop;     // "bert/encoder", its backward pass "gradient/bert/encoder"; empty: none
+  int64_t number = -1;  // of the layer, whatever the order that turns run in
+  bool operator==(const Turn&) const = default;
+};
+
 struct Node {
   const Op* op = nullptr;  // kInput, kConstant (tensor/graph.cpp) or an op of the table
   Tensors inputs;          // absent optional inputs are empty Tensors
@@ -52,6 +59,7 @@ struct Node {
   Array value;                                 // of a constant
   int64_t id = 0;                              // position in Graph::nodes()
   int64_t body = -1;  // nodes of one number are recorded again in the backward pass (repeat)
+  Turn turn;          // that the node was recorded in
   Graph* graph = nullptr;
 
   // throws a std::logic_error if absent or of another kind
@@ -91,11 +99,30 @@ class Graph {
   // The number of the body that nodes recorded from now on belong to, −1: none; returns the one
   // before. The backward pass keeps only what enters a body, and records the body again.
   int64_t enter_body(int64_t body);
+  // The turn that nodes recorded from now on belong to; returns the one before.
+  Turn enter_turn(Turn turn);
+  const Turn& turn() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// What is recorded while it lives belongs to that turn.
+class TurnGuard {
+ public:
+  TurnGuard(Graph& graph, Turn turn) : graph_(graph), before_(graph.enter_turn(std::move(turn))) {}
+  ~TurnGuard() { graph_.enter_turn(std::move(before_)); }
+  TurnGuard(const TurnGuard&) = delete;
+  TurnGuard& operator=(const TurnGuard&) = delete;
+
+ private:
+  Graph& graph_;
+  Turn before_;
+};
+
+// The turn of what a turn's pass ("gradient", "update") does for it.
+Turn pass_of(std::string_view pass, const Turn& turn);
 
 // d loss / d wrt for a scalar loss, in the order of wrt; `wrt` may be any values of the graph
 // (parameters, or intermediate ones such as gathered embedding rows). A value that the loss does

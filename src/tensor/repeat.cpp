@@ -31,6 +31,7 @@ Tensor repeat(const Scope& scope, int count, Tensor x,
     Scope inner = scope / fmt::format("layer_{}", i);
     std::optional<BodyGuard> body;
     if (recompute) body.emplace(scope.graph());
+    TurnGuard turn(scope.graph(), {scope.path(), i});
     Tensor y = layer(inner, x);
     if (y.type() != x.type()) {
       throw error("{}: a repeated layer must keep its type: {} became {}", inner.path(),

@@ -71,7 +71,7 @@ Tensor Scope::param(std::string_view name, Shape shape, Init init) const {
     Guard guard(graph(), path_);
     r.computed_.push_back(convert(master, r.options_.compute));
     found = r.parameter_index_.emplace(full, r.parameters_.size()).first;
-    r.parameters_.push_back({std::move(full), std::move(shape), init, master});
+    r.parameters_.push_back({std::move(full), std::move(shape), init, master, graph().turn()});
   } else if (const Parameter& known = r.parameters_[found->second]; known.shape != shape) {
     throw error("parameter '{}' is {} here, but it was declared as {}", full, to_string(shape),
                 to_string(known.shape));

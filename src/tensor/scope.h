@@ -23,6 +23,7 @@ struct Parameter {
   Shape shape;
   Init init;
   Tensor master;  // the f32 graph input of that name
+  Turn turn = {};  // of the repeat that declared it, if any
 };
 
 // A use of dropout: a graph input of u32 [2] that the host fills at each step by dropout_key_value.

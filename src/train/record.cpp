@@ -62,6 +62,7 @@ void record_update(Graph& graph, const std::vector<Parameter>& parameters, Gradi
   Tensors counted;
   for (size_t i = 0; i < parameters.size(); ++i) {
     Tensor& g = gradients.of_parameters[i];
+    TurnGuard turn(graph, pass_of("exchange", parameters[i].turn));
     if (options.distributed) g = all_reduce_sum(g);
     if (!gradients.rows_squared || parameters[i].name != kWordTable) counted.push_back(g);
   }
@@ -79,6 +80,7 @@ void record_update(Graph& graph, const std::vector<Parameter>& parameters, Gradi
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& p = parameters[i];
     std::string before = graph.enter(p.name);
+    TurnGuard turn(graph, pass_of("update", p.turn));
     Named<Tensor> slots;
     for (const auto& [suffix, shape] : options.optimizer->slots(p)) {
       slots.emplace(suffix, graph.input(p.name + "/" + suffix, {DType::f32, shape}));
@@ -152,6 +154,7 @@ std::unique_ptr<Recording> record_micro(const Task& task, const StepOptions& opt
   Named<Tensor> losses = record_losses(*r, task, outputs);
   Gradients gradients = record_gradients(*r, losses, options.clip_norm_rows);
   for (size_t i = 0; i < r->parameters().size(); ++i) {
+    TurnGuard turn(r->graph(), pass_of("sum", r->parameters()[i].turn));
     add_into(r->graph(), r->parameters()[i].name, gradients.of_parameters[i]);
   }
   if (gradients.rows_squared) add_into(r->graph(), "rows", gradients.rows_squared);
@@ -167,6 +170,7 @@ std::unique_ptr<Recording> record_apply(const std::vector<Parameter>& parameters
   std::vector<Parameter> ours = parameters;
   Gradients gradients;
   for (Parameter& p : ours) {
+    TurnGuard turn(graph, pass_of("clear", p.turn));
     p.master = graph.input(p.name, {DType::f32, p.shape});
     gradients.of_parameters.push_back(take_sum(graph, p.name, p.shape));
   }
