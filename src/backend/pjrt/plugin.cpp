@@ -1,0 +1,104 @@
+// Opens a plugin's file, asks it for its table and checks what it says of itself.
+#include "backend/pjrt/plugin.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+
+#include "backend/pjrt/call.h"
+#include "backend/pjrt/shared_object.h"
+#include "base/error.h"
+#include "base/quote.h"
+
+namespace bertrain {
+namespace {
+
+constexpr int32_t kMajor = 0;  // with another one no struct needs to lie as we know it
+
+std::string text_of(const AbiNamedValue& value) {
+  switch (value.type) {
+    case AbiValueKind::string:
+      return {value.string_value, value.value_size};
+    case AbiValueKind::int64:
+      return fmt::format("{}", value.int64_value);
+    case AbiValueKind::int64_list: {
+      std::string list;
+      for (size_t i = 0; i < value.value_size; ++i) {
+        list += fmt::format("{}{}", i == 0 ? "" : ".", value.int64_array_value[i]);
+      }
+      return list;
+    }
+    case AbiValueKind::f32:
+      return fmt::format("{}", value.float_value);
+    case AbiValueKind::boolean:
+      return value.bool_value ? "true" : "false";
+  }
+  return "";
+}
+
+const AbiTable* table_of(const std::string& path, const std::string& file) {
+  require_shared_object(path);
+  // Plugins log to standard error, much of it for their authors only: what the user set stays.
+  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    throw error("{} cannot be loaded: {}", quote(path),
+                readable_reason(reason == nullptr ? "" : reason));
+  }
+  void* entry = dlsym(library, "GetPjrtApi");
+  if (entry == nullptr) {
+    throw usage_error("{} is no PJRT plugin: it exports no GetPjrtApi", quote(path));
+  }
+  const auto* table = reinterpret_cast<const AbiTable* (*)()>(entry)();
+  if (table == nullptr || table->head.struct_size < sizeof(AbiTable)) {
+    throw usage_error("{} is no PJRT plugin: its GetPjrtApi gives no table", quote(path));
+  }
+  if (table->major_version != kMajor) {
+    throw usage_error(
+        "the plugin {} has version {}.{} of the PJRT API, and this program speaks {}.x: a plugin "
+        "of "
+        "that version or a newer program is expected",
+        quote(path), table->major_version, table->minor_version, kMajor);
+  }
+  return table;
+}
+
+}  // namespace
+
+PjrtPlugin::PjrtPlugin(const std::string& path, const std::string& file)
+    : path_(path), table_(table_of(path, file)) {
+  AbiPluginInitialize initialize{};
+  if (function(AbiPluginInitialize::kFunction) != nullptr) call(*this, initialize);
+  read_attributes();
+}
+
+void PjrtPlugin::read_attributes() {
+  AbiPluginAttributes args{};
+  if (!call_where_offered(*this, args)) return;
+  for (size_t i = 0; i < args.num_attributes; ++i) {
+    const AbiNamedValue& value = args.attributes[i];
+    attributes_[std::string(value.name, value.name_size)] = text_of(value);
+  }
+}
+
+std::shared_ptr<const PjrtPlugin> PjrtPlugin::open(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const PjrtPlugin>> opened;
+  // A full path: a bare name would be looked for among the system's libraries.
+  std::error_code failure;
+  std::string file = std::filesystem::weakly_canonical(path, failure).string();
+  if (failure) file = std::filesystem::absolute(path, failure).string();
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<const PjrtPlugin>& plugin = opened[file];
+  if (plugin == nullptr) plugin.reset(new PjrtPlugin(path, file));
+  return plugin;
+}
+
+std::string PjrtPlugin::api_version() const {
+  return fmt::format("{}.{}", table_->major_version, table_->minor_version);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,40 @@
+// A PJRT plugin: a shared library that compiles for a device and runs on it, opened by its path.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "backend/pjrt/abi.h"
+#include "base/array.h"
+
+namespace bertrain {
+
+// Opened once for each file of the process and never closed: plugins keep threads of their own.
+class PjrtPlugin {
+ public:
+  // Throws a usage Error where `path` is no plugin, or one of another major version of the
+  // interface; an Error where it needs a library that is not there or fails to initialise.
+  static std::shared_ptr<const PjrtPlugin> open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  std::string api_version() const;  // "0.115"
+  const Named<std::string>& attributes() const {
+    return attributes_;
+  }  // "stablehlo_current_version": "1.20.0"
+
+  // The function at a place of the table; null where the plugin has none.
+  void* function(const AbiFunction& which) const {
+    if (which.offset + sizeof(void*) > table_->head.struct_size) return nullptr;
+    return *reinterpret_cast<void* const*>(reinterpret_cast<const char*>(table_) + which.offset);
+  }
+
+ private:
+  PjrtPlugin(const std::string& path, const std::string& file);
+  void read_attributes();
+  std::string path_;
+  const AbiTable* table_ = nullptr;
+  Named<std::string> attributes_;
+};
+
+}  // namespace bertrain

@@ -1,0 +1,134 @@
+// Describes hardware to a plugin and compiles for it.
+#include "backend/pjrt/topology.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "backend/pjrt/call.h"
+#include "backend/pjrt/xla_messages.h"
+#include "base/quote.h"
+
+namespace bertrain {
+namespace {
+
+// libtpu looks for the machine that it runs on before it looks at what it is asked: without the first
+// variable it queries the metadata server of Google's cloud for minutes, without the others it warns.
+// Other plugins read none of them. What the user set stays.
+void keep_from_looking_around() {
+  setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
+  setenv("TPU_WORKER_ID", "0", 0);
+  setenv("TPU_ACCELERATOR_TYPE", "v5litepod-4", 0);
+  setenv("TPU_LOG_DIR", "disabled", 0);
+}
+
+// The optimized program's operations; none where the plugin does not give it.
+Named<int64_t> operations_in(const PjrtPlugin& plugin, AbiExecutable* executable) {
+  AbiProgram program{};
+  program.head.struct_size = sizeof program;
+  AbiExecutableOptimizedProgram args{};
+  args.executable = executable;
+  args.program = &program;
+  if (!call_where_offered(plugin, args)) return {};
+  std::string code(program.code_size, '\0');
+  program.code = code.data();
+  if (!call_where_offered(plugin, args)) return {};
+  return operations_of(std::string_view(code).substr(0, program.code_size),
+                       {program.format, program.format_size});
+}
+
+}  // namespace
+
+std::shared_ptr<PjrtTopology> PjrtTopology::open(
+    const std::string& path, const std::string& name,
+    const std::map<std::string, std::string>& options) {
+  keep_from_looking_around();
+  std::shared_ptr<PjrtTopology> topology(new PjrtTopology(PjrtPlugin::open(path)));
+  const PjrtPlugin& plugin = *topology->plugin_;
+  std::vector<AbiNamedValue> values;
+  for (const auto& [key, text] : options) {
+    AbiNamedValue& value = values.emplace_back();
+    value = {};
+    value.head.struct_size = sizeof value;
+    value.name = key.data();
+    value.name_size = key.size();
+    value.type = AbiValueKind::string;
+    value.string_value = text.data();
+    value.value_size = text.size();
+  }
+  AbiTopologyCreate args{};
+  args.topology_name = name.data();
+  args.topology_name_size = name.size();
+  args.create_options = values.data();
+  args.num_options = values.size();
+  Failure failure = attempt(plugin, args);
+  if (failure) {
+    throw usage_error("the plugin {} has no hardware by the name of {}: {}", quote(path),
+                      quote(name), failure.take().what());
+  }
+  topology->topology_ = args.topology;
+
+  AbiTopologyGetDeviceDescriptions devices{};
+  devices.topology = args.topology;
+  call(plugin, devices);
+  for (size_t i = 0; i < devices.num_descriptions; ++i) {
+    AbiDeviceDescriptionId id{};
+    id.device_description = devices.descriptions[i];
+    call(plugin, id);
+    topology->ids_.push_back(id.id);
+    AbiDeviceDescriptionKind kind{};
+    kind.device_description = devices.descriptions[i];
+    if (i == 0 && call_where_offered(plugin, kind)) {
+      topology->kind_ = std::string(kind.device_kind, kind.device_kind_size);
+    }
+  }
+  return topology;
+}
+
+PjrtTopology::~PjrtTopology() {
+  if (topology_ == nullptr) return;
+  AbiTopologyDestroy destroy{};
+  destroy.topology = topology_;
+  give_back(*plugin_, destroy);
+}
+
+std::string PjrtTopology::description() const {
+  AbiTopologyPlatformName name{};
+  name.topology = topology_;
+  call(*plugin_, name);
+  return fmt::format("{} x {}, platform {}, PJRT API {}", devices(), kind_,
+                     std::string_view(name.platform_name, name.platform_name_size),
+                     plugin_->api_version());
+}
+
+PjrtTopology::Compiled PjrtTopology::compile(std::string_view stablehlo,
+                                             const CompileFlags& flags) {
+  check(flags.replicas >= 1 && flags.replicas <= devices(), "a replica needs a device");
+  std::string options = compile_options(std::span(ids_).first(static_cast<size_t>(flags.replicas)));
+  AbiProgram program = program_of(stablehlo);
+  AbiCompile args{};
+  args.topology = topology_;
+  args.program = &program;
+  args.compile_options = options.data();
+  args.compile_options_size = options.size();
+  auto start = std::chrono::steady_clock::now();
+  call(*plugin_, args);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+
+  struct Owner {
+    const PjrtPlugin& plugin;
+    AbiExecutable* executable;
+    ~Owner() {
+      AbiExecutableDestroy destroy{};
+      destroy.executable = executable;
+      give_back(plugin, destroy);
+    }
+  } owner{*plugin_, args.executable};
+  Compiled compiled{facts_of(*plugin_, args.executable), operations_in(*plugin_, args.executable)};
+  compiled.facts.compile_seconds = seconds.count();
+  return compiled;
+}
+
+}  // namespace bertrain
