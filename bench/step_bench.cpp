@@ -1,5 +1,6 @@
 // Times whole pre-training steps (forward, backward, norm, AdamW) of BERT shapes, as a share of what the multipliers give
-// at that moment; prints the seconds by op and the peak memory. Usage: step_bench [base|mini|tiny [SEQUENCES [TOKENS]]]
+// at that moment; prints the seconds by op and the peak memory. Usage: step_bench [base|mini|tiny [SEQUENCES [TOKENS [PLUGIN
+// [LEAST TURNS OF A LOOP]]]]]
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -51,7 +52,20 @@ double useful_flops(const BertConfig& c, int64_t sequences, int64_t tokens, int6
   return static_cast<double>(c.num_hidden_layers) * layer + head;
 }
 
-void run(const Shape3& shape, int64_t sequences, int64_t tokens) {
+struct Device {
+  std::string plugin;  // empty: the CPU backend
+  int64_t least_turns = 0;
+};
+
+std::unique_ptr<Backend> open(const Device& device) {
+  if (device.plugin.empty()) return make_cpu_backend({});
+  PluginTarget target;
+  target.path = device.plugin;
+  target.least_turns = device.least_turns;
+  return make_plugin_backend(target, {});
+}
+
+void run(const Shape3& shape, int64_t sequences, int64_t tokens, const Device& device) {
   BertConfig config;
   config.vocab_size = 30522;
   config.hidden_size = shape.hidden;
@@ -70,10 +84,12 @@ void run(const Shape3& shape, int64_t sequences, int64_t tokens) {
   options.max_seq_length = tokens, options.max_predictions_per_seq = tokens;
   auto task = make_pretraining(options, config);
   PackOptions packing;
-  packing.capacities = {{1, sequences * tokens, sequences, targets}};
+  bool rows = !device.plugin.empty();
+  packing.capacities = {
+      {rows ? sequences : 1, rows ? tokens : sequences * tokens, sequences, targets}};
   std::vector<Batch> batch = pack(examples, task->schema(), packing, 0);
 
-  auto backend = make_cpu_backend({});
+  auto backend = open(device);
   auto optimizer = std::shared_ptr<const Optimizer>(make_adamw({}));
   State state(*backend, parameters_of(*task), optimizer.get());
   state.initialise(1);
@@ -111,6 +127,7 @@ int main(int argc, char** argv) {
   for (const auto& shape : bertrain::kShapes) {
     if (shape.name != name) continue;
     bertrain::run(shape, argc > 2 ? std::stoll(argv[2]) : shape.sequences,
-                  argc > 3 ? std::stoll(argv[3]) : 128);
+                  argc > 3 ? std::stoll(argv[3]) : 128,
+                  {argc > 4 ? argv[4] : "", argc > 5 ? std::stoll(argv[5]) : 0});
   }
 }

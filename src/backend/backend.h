@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,10 +64,11 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options);  // ba
 struct PluginTarget {
   std::string path;  // of the shared object
   int devices = 0;   // replicas; 0: all that there are (one where the plugin is for the CPU)
-  // Empty: the devices of this machine. Else the plugin's name of hardware that is not here
-  // ("v3:2x2"), and what it wants to know of it: programs are compiled, and cannot run.
-  std::string topology;
-  Named<std::string> topology_options;
+  // Absent: the devices of this machine. Else the plugin's name of hardware that is not here
+  // ("v3:2x2", empty for a GPU), and what it wants to know of it: programs are compiled, and cannot
+  // run.
+  std::optional<std::string> topology;
+  std::map<std::string, std::string> topology_options;
   std::optional<int64_t> least_turns;  // loops of fewer layers are unrolled; 0: all are
 };
 // backend/pjrt. Throws Error or a usage error that names the plugin and what it said.

@@ -20,6 +20,9 @@ class ReferenceRun : public testing::TestWithParam<std::tuple<NamedBackend, std:
       : golden(std::get<1>(GetParam())),
         backend(std::get<0>(GetParam()).make()),
         task(golden.task()) {}
+  void SetUp() override {
+    if (!backend) GTEST_SKIP() << kNoPlugin;
+  }
 
   Golden golden;
   std::unique_ptr<Backend> backend;
@@ -243,7 +246,7 @@ TEST_P(ReferenceRun, NormOfRowsDiffersFromTheDenseOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ReferenceRun,
-    testing::Combine(testing::ValuesIn(golden_backends()),
+    testing::Combine(testing::ValuesIn(golden_and_plugin_backends()),
                      testing::Values(std::string("tf1_pretrain"), std::string("tf1_classify"))),
     [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param); });
 

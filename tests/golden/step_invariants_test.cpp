@@ -15,6 +15,9 @@ namespace {
 class StepInvariants : public testing::TestWithParam<std::tuple<NamedBackend, std::string>> {
  protected:
   StepInvariants() : golden(std::get<1>(GetParam())), backend(std::get<0>(GetParam()).make()) {}
+  void SetUp() override {
+    if (!backend) GTEST_SKIP() << kNoPlugin;
+  }
 
   struct Run {
     std::vector<double> losses, norms;
@@ -107,6 +110,8 @@ TEST_P(StepInvariants, EightAtOnceAreFourTimesTwo) {
     StepResult result = runner.run(5, split_examples(*task, examples, counts));
     return std::pair(result, state->snapshot());
   };
+  // A plugin adds up f32 in an order of its own for each shape.
+  double tolerance = std::get<0>(GetParam()).is_plugin() ? 4e-6 : 1e-6;
   auto [whole, at_once] = step({8});
   auto [parts, summed] = step({2, 2, 2, 2});
   EXPECT_NEAR(parts.loss, whole.loss, 1e-6 * whole.loss);
@@ -115,7 +120,7 @@ TEST_P(StepInvariants, EightAtOnceAreFourTimesTwo) {
   // difference counts twice.
   for (const auto& [name, value] : at_once) {
     if (is_key_bias(name)) continue;
-    double bound = name.ends_with("/adam_v") ? 2e-6 : 1e-6;
+    double bound = name.ends_with("/adam_v") ? 2 * tolerance : tolerance;
     EXPECT_LE(relative_difference(summed.at(name), value), bound) << name;
   }
 }
@@ -176,6 +181,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::ValuesIn(golden_backends()),
                      testing::Values(std::string("tf1_pretrain"), std::string("tf1_classify"))),
     [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param); });
+
+// Every program takes a plugin seconds to compile, so one of its ways and one model stand for all.
+INSTANTIATE_TEST_SUITE_P(Plugin, StepInvariants,
+                         testing::Values(std::tuple(plugin_backends()[1],
+                                                    std::string("tf1_pretrain"))),
+                         [](const auto& info) { return std::get<0>(info.param).name; });
 
 }  // namespace
 }  // namespace bertrain

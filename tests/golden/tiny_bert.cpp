@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "formats/tfrecord.h"
@@ -44,6 +45,26 @@ void write_records(const Golden& golden, const std::string& uri) {
 std::vector<NamedBackend> golden_backends() {
   return {{"reference", [] { return make_reference_backend(); }},
           {"cpu", [] { return make_cpu_backend({}); }}};
+}
+
+std::vector<NamedBackend> plugin_backends() {
+  auto opened = [](int64_t least_turns) {
+    return [least_turns]() -> std::unique_ptr<Backend> {
+      const char* path = std::getenv("BERTRAIN_CPU_PLUGIN");
+      if (path == nullptr) return nullptr;
+      PluginTarget target;
+      target.path = path;
+      target.least_turns = least_turns;
+      return make_plugin_backend(target, {});
+    };
+  };
+  return {{"plugin", opened(0)}, {"plugin_loops", opened(2)}};
+}
+
+std::vector<NamedBackend> golden_and_plugin_backends() {
+  std::vector<NamedBackend> all = golden_backends();
+  for (NamedBackend& backend : plugin_backends()) all.push_back(std::move(backend));
+  return all;
 }
 
 std::string golden_path(const std::string& name) {

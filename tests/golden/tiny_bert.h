@@ -21,10 +21,15 @@ namespace bertrain {
 // The backends that every golden number is compared on.
 struct NamedBackend {
   std::string name;
-  std::function<std::unique_ptr<Backend>()> make;
+  std::function<std::unique_ptr<Backend>()> make;  // gives null: there is no plugin here
+  bool is_plugin() const { return name.starts_with("plugin"); }
 };
+inline constexpr const char* kNoPlugin = "BERTRAIN_CPU_PLUGIN names no plugin for the CPU";
 inline void PrintTo(const NamedBackend& backend, std::ostream* out) { *out << backend.name; }
 std::vector<NamedBackend> golden_backends();
+// A plugin for the CPU, if there is one: with the two layers as they are, and as a loop.
+std::vector<NamedBackend> plugin_backends();
+std::vector<NamedBackend> golden_and_plugin_backends();
 
 std::string golden_path(const std::string& name);  // in tests/data
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "base/error.h"
@@ -41,9 +42,8 @@ TEST(Parity, CasesRecordTheirOp) {
   }
 }
 
-TEST(Parity, BackendsEqualTheReference) {
+void expect_equal_to_reference(const std::vector<NamedBackend>& backends) {
   auto reference = make_reference_backend();
-  std::vector<NamedBackend> backends = all_backends();
   for (const Case& c : all_cases()) {
     Recorded recorded = record_case(c, true);
     // What the reference runs is the expansion: it takes no composite whole.
@@ -54,13 +54,26 @@ TEST(Parity, BackendsEqualTheReference) {
         std::vector<Array> found = run(*b.backend, recorded);
         ASSERT_EQ(found.size(), expected.size());
         for (size_t i = 0; i < found.size(); ++i) {
-          EXPECT_EQ(difference(expected[i], found[i], has_bf16(c)), "") << "output " << i;
+          EXPECT_EQ(difference(expected[i], found[i], has_bf16(c), b.tolerance), "")
+              << "output " << i;
         }
       } catch (const std::exception& e) {
         ADD_FAILURE() << e.what();
       }
     }
   }
+}
+
+TEST(Parity, BackendsEqualTheReference) { expect_equal_to_reference(all_backends()); }
+
+TEST(Parity, ThePluginEqualsTheReference) {
+  const char* plugin = std::getenv("BERTRAIN_CPU_PLUGIN");
+  if (plugin == nullptr) GTEST_SKIP() << "BERTRAIN_CPU_PLUGIN names no plugin for the CPU";
+  PluginTarget target;
+  target.path = plugin;
+  std::vector<NamedBackend> one;
+  one.push_back({"plugin", make_plugin_backend(target, {}), 1e-5});
+  expect_equal_to_reference(one);
 }
 
 // The same op in bf16 and in f32 on the same (bf16) values: the expansions compute in f32.

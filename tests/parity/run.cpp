@@ -97,12 +97,12 @@ std::vector<std::vector<double>> directions(size_t count) {
 
 std::vector<NamedBackend> all_backends() {
   std::vector<NamedBackend> all;
-  all.push_back({"reference", make_reference_backend()});
+  all.push_back({"reference", make_reference_backend(), 2e-5});
   BackendOptions one, two;
   one.threads = 1;
   two.threads = 2;
-  all.push_back({"cpu, 1 thread", make_cpu_backend(one)});
-  all.push_back({"cpu, 2 threads", make_cpu_backend(two)});
+  all.push_back({"cpu, 1 thread", make_cpu_backend(one), 2e-5});
+  all.push_back({"cpu, 2 threads", make_cpu_backend(two), 2e-5});
   return all;
 }
 
@@ -168,7 +168,7 @@ std::vector<double> numbers(const Array& a) {
   return values;
 }
 
-std::string difference(const Array& expected, const Array& found, bool rounded) {
+std::string difference(const Array& expected, const Array& found, bool rounded, double relative) {
   if (expected.type != found.type) {
     return fmt::format("{} instead of {}", to_string(found.type), to_string(expected.type));
   }
@@ -180,7 +180,7 @@ std::string difference(const Array& expected, const Array& found, bool rounded) 
   // involved, values that one side rounds on the way and the other does not.
   bool integer = expected.type.dtype != DType::f32 && expected.type.dtype != DType::bf16;
   rounded = rounded || expected.type.dtype == DType::bf16;
-  double tolerance = integer ? 0 : rounded ? largest / 64 : 2e-5 * largest + 1e-6;
+  double tolerance = integer ? 0 : rounded ? largest / 64 : relative * largest + 1e-6;
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
     if (!(std::fabs(a[i] - b[i]) <= tolerance)) {

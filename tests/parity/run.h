@@ -13,6 +13,7 @@ namespace bertrain {
 struct NamedBackend {
   std::string name;
   std::unique_ptr<Backend> backend;
+  double tolerance = 2e-5;  // of f32 results, relative to the largest
 };
 std::vector<NamedBackend> all_backends();  // the reference first
 
@@ -29,7 +30,8 @@ std::vector<Array> run(Backend& backend, const Recorded& recorded);
 std::vector<double> numbers(const Array& a);  // of any dtype
 // "" or where and by how much the two differ beyond the tolerance of their dtype, or of bf16 where
 // they were computed from it.
-std::string difference(const Array& expected, const Array& found, bool rounded);
+std::string difference(const Array& expected, const Array& found, bool rounded,
+                       double tolerance = 2e-5);
 
 // "" or the input and direction in which the recorded gradient is not the slope of the loss.
 std::string wrong_gradient(const Case& c);

@@ -1,0 +1,96 @@
+// The backend behind a plugin: one StableHLO module per program, one replica per device.
+#include "backend/pjrt/program.h"
+#include "backend/pjrt/topology.h"
+#include "base/error.h"
+
+namespace bertrain {
+namespace {
+
+// A loop's body is compiled once; below so many turns unrolling costs little and may run faster.
+constexpr int64_t kLeastTurns = 7;
+
+Graph expanded(const Graph& graph) {
+  return expand(graph, [](const Node& node) { return is_emitted(node); });
+}
+
+class PjrtBackend : public Backend {
+ public:
+  PjrtBackend(const PluginTarget& target, const BackendOptions&)
+      : least_turns_(target.least_turns.value_or(kLeastTurns)),
+        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))) {}
+
+  int replicas() const override { return shelf_->devices(); }
+  int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
+  bool takes(const Node& node) const override { return is_emitted(node); }
+
+  std::unique_ptr<Program> compile(const Graph& graph) override {
+    return std::make_unique<PjrtProgram>(expanded(graph), ModuleOptions{replicas(), least_turns_},
+                                         shelf_);
+  }
+  std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
+    return shelf_->put(value, placement);
+  }
+  Array get(const DeviceArray& value) override {
+    const auto* own = dynamic_cast<const PjrtArray*>(&value);
+    check(own != nullptr, "an array of another backend");
+    return shelf_->get(*own);
+  }
+
+ private:
+  int64_t least_turns_;
+  std::shared_ptr<Shelf> shelf_;
+};
+
+// Hardware that is not there: programs compile, and say what they would need.
+class CompiledOnly : public Program {
+ public:
+  explicit CompiledOnly(PjrtTopology::Compiled compiled) : compiled_(std::move(compiled)) {}
+  DeviceArrays run(DeviceArrays) override {
+    throw error("a program for hardware that is not here can be compiled, but not run");
+  }
+  ProgramFacts facts() const override { return compiled_.facts; }
+  Named<double> profile(DeviceArrays) override { return run({}), Named<double>{}; }
+
+ private:
+  PjrtTopology::Compiled compiled_;
+};
+
+class TopologyBackend : public Backend {
+ public:
+  TopologyBackend(const PluginTarget& target)
+      : least_turns_(target.least_turns.value_or(kLeastTurns)),
+        replicas_(target.devices),
+        topology_(PjrtTopology::open(target.path, *target.topology, target.topology_options)) {
+    if (replicas_ == 0) replicas_ = topology_->devices();
+  }
+
+  int replicas() const override { return replicas_; }
+  int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
+  bool takes(const Node& node) const override { return is_emitted(node); }
+
+  std::unique_ptr<Program> compile(const Graph& graph) override {
+    Module module = emit_module(expanded(graph), {replicas_, least_turns_});
+    return std::make_unique<CompiledOnly>(topology_->compile(module.text, {replicas_}));
+  }
+  std::shared_ptr<DeviceArray> put(const Array&, Placement) override {
+    throw error("there is no such hardware here: programs for it can only be compiled");
+  }
+  Array get(const DeviceArray&) override {
+    throw error("there is no such hardware here: programs for it can only be compiled");
+  }
+
+ private:
+  int64_t least_turns_;
+  int replicas_;
+  std::shared_ptr<PjrtTopology> topology_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_plugin_backend(const PluginTarget& target,
+                                             const BackendOptions& options) {
+  if (target.topology) return std::make_unique<TopologyBackend>(target);
+  return std::make_unique<PjrtBackend>(target, options);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,32 @@
+// A graph compiled by a plugin: how inputs and outputs by name become its arguments and results.
+#pragma once
+
+#include <memory>
+
+#include "backend/backend.h"
+#include "backend/pjrt/arrays.h"
+#include "backend/stablehlo/module.h"
+
+namespace bertrain {
+
+class PjrtProgram : public Program {
+ public:
+  // `graph` is expanded as far as is_emitted asks.
+  PjrtProgram(const Graph& graph, const ModuleOptions& options, std::shared_ptr<Shelf> shelf);
+
+  DeviceArrays run(DeviceArrays inputs) override;
+  ProgramFacts facts() const override { return executable_->facts(); }
+  // A plugin does not say what its operations cost: one entry, "program".
+  Named<double> profile(DeviceArrays inputs) override;
+
+ private:
+  PjrtArrays arrays_of(const Slot& slot, const DeviceArrays& inputs) const;
+
+  std::shared_ptr<Shelf> shelf_;
+  Named<std::pair<ArrayType, Placement>> inputs_;  // of one replica
+  Module module_;
+  std::unique_ptr<PjrtExecutable> executable_;
+  std::vector<ArrayType> result_types_;
+};
+
+}  // namespace bertrain
