@@ -71,7 +71,7 @@ struct PluginTarget {
   std::map<std::string, std::string> topology_options;
   std::optional<int64_t> least_turns;  // loops of fewer layers are unrolled; 0: all are
 };
-// backend/pjrt. Throws Error or a usage error that names the plugin and what it said.
+// backend/plugin. Throws Error or a usage error that names the plugin and what it said.
 std::unique_ptr<Backend> make_plugin_backend(const PluginTarget& target,
                                              const BackendOptions& options);
 

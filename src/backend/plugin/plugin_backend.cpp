@@ -1,5 +1,5 @@
 // The backend behind a plugin: one StableHLO module per program, one replica per device.
-#include "backend/pjrt/program.h"
+#include "backend/plugin/program.h"
 #include "backend/pjrt/topology.h"
 #include "base/error.h"
 

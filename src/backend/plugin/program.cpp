@@ -1,5 +1,5 @@
 // Arguments from names, results to names, and who is dead afterwards.
-#include "backend/pjrt/program.h"
+#include "backend/plugin/program.h"
 
 #include <chrono>
 

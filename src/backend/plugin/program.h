@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backend/backend.h"
-#include "backend/pjrt/arrays.h"
+#include "backend/plugin/arrays.h"
 #include "backend/stablehlo/module.h"
 
 namespace bertrain {

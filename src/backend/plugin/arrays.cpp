@@ -1,5 +1,5 @@
 // Sends, gets, stacks and cuts; the moves between stacks and single arrays are small programs.
-#include "backend/pjrt/arrays.h"
+#include "backend/plugin/arrays.h"
 
 #include <algorithm>
 #include <cstring>
