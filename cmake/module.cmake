@@ -72,6 +72,16 @@ function(bertrain_test_program target deps)
   gtest_discover_tests(${target} TEST_PREFIX ${target}. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
 endfunction()
 
+# bertrain_pjrt_tests(FOLDER): the plugin that the tests of backend/pjrt open, and the comparison of its interface with PJRT's header.
+function(bertrain_pjrt_tests folder)
+  add_library(fake_plugin MODULE ${CMAKE_SOURCE_DIR}/${folder}/fake_plugin.cpp)
+  target_include_directories(fake_plugin PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  target_compile_definitions(backend_pjrt_test PRIVATE BERTRAIN_FAKE_PLUGIN="$<TARGET_FILE:fake_plugin>")
+  add_dependencies(backend_pjrt_test fake_plugin)
+  add_test(NAME pjrt.abi COMMAND ${CMAKE_SOURCE_DIR}/${folder}/abi ${CMAKE_CXX_COMPILER} ${CMAKE_SOURCE_DIR})
+  set_tests_properties(pjrt.abi PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77)
+endfunction()
+
 function(bertrain_program target main)
   cmake_parse_arguments(P "" "" "DEPS" ${ARGN})
   add_executable(${target} ${main})

@@ -114,12 +114,11 @@ struct AbiEventAwait {  // returns the event's error
   AbiHead head;
   AbiEvent* event;
 };
-struct
-    AbiEventOnReady {  // calls from any thread, also before it returns; the error is the callee's
+struct AbiEventOnReady {  // calls from any thread, also before it returns
   static constexpr AbiFunction kFunction{112, "PJRT_Event_OnReady"};
   AbiHead head;
   AbiEvent* event;
-  void (*callback)(AbiError* error, void* user_arg);
+  void (*callback)(AbiError* error, void* user_arg);  // the error is the callee's
   void* user_arg;
 };
 

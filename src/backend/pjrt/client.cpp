@@ -25,9 +25,8 @@ struct Transfer {
 
 // From a thread of the plugin's; what failed is told by the buffer when it is used.
 void end_transfer(AbiError* error, void* argument) noexcept {
-  auto* transfer = static_cast<Transfer*>(argument);
-  Failure(transfer->client->plugin(), error, "");
-  delete transfer;
+  std::unique_ptr<Transfer> transfer(static_cast<Transfer*>(argument));
+  Failure failure(transfer->client->plugin(), error, "");
 }
 
 }  // namespace
@@ -40,7 +39,8 @@ std::shared_ptr<PjrtClient> PjrtClient::open(const PjrtOptions& options) {
   return client;
 }
 
-// Nothing but its answer tells a CPU plugin from others: only it knows the option.
+// Nothing but its answer tells a CPU plugin from others: they refuse the option as one they do not
+// know, before they look for devices.
 void PjrtClient::create(const PjrtOptions& options) {
   AbiNamedValue count{};
   count.head.struct_size = sizeof count;
@@ -56,6 +56,7 @@ void PjrtClient::create(const PjrtOptions& options) {
     Failure failure = attempt(*plugin_, args);
     client_ = args.client;
     if (!failure) return;
+    if (failure.code() != AbiCode::invalid_argument) throw failure.take();
   }
   args = {};
   call(*plugin_, args);

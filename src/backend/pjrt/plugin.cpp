@@ -38,10 +38,21 @@ std::string text_of(const AbiNamedValue& value) {
   return "";
 }
 
+// Plugins log to standard error, much of it for their authors only. And libtpu asks the metadata
+// server of Google's cloud what machine this is, for minutes where there is none: a machine without
+// a TPU's device files need not be asked. What the user set stays.
+void set_environment() {
+  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
+  std::error_code ignored;
+  if (!std::filesystem::exists("/dev/accel0", ignored) &&
+      !std::filesystem::exists("/dev/vfio", ignored)) {
+    setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  }
+}
+
 const AbiTable* table_of(const std::string& path, const std::string& file) {
   require_shared_object(path);
-  // Plugins log to standard error, much of it for their authors only: what the user set stays.
-  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
+  set_environment();
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "backend/pjrt/call.h"
@@ -13,15 +12,16 @@
 namespace bertrain {
 namespace {
 
-// libtpu looks for the machine that it runs on before it looks at what it is asked: without the first
-// variable it queries the metadata server of Google's cloud for minutes, without the others it warns.
-// Other plugins read none of them. What the user set stays.
+// libtpu looks at the machine that it runs on before it looks at what it is asked. Told that there is
+// nothing to see, it asks no metadata server, warns of nothing, writes no logs and lets another
+// process compile at the same time. Other plugins read none of this. What the user set stays.
 void keep_from_looking_around() {
   setenv("TPU_SKIP_MDS_QUERY", "1", 0);
   setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
   setenv("TPU_WORKER_ID", "0", 0);
   setenv("TPU_ACCELERATOR_TYPE", "v5litepod-4", 0);
   setenv("TPU_LOG_DIR", "disabled", 0);
+  setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", 0);
 }
 
 // The optimized program's operations; none where the plugin does not give it.
