@@ -418,7 +418,7 @@ Table make_table() {
   if (!is("silent")) t.set(cost), t.set(optimized);
   if (is("other_major")) t.head.major_version = 1;
   if (is("short_table")) t.head.head.struct_size = 16;
-  if (is("old_table")) t.head.head.struct_size = AbiLoadedExecutableExecute::kFunction.offset;
+  if (is("old_table")) t.head.head.struct_size = AbiCompile::kFunction.offset;
   return t;
 }
 

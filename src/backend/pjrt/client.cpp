@@ -17,16 +17,17 @@ constexpr std::string_view kCpuDevices = "cpu_device_count";  // what a CPU plug
 // Shorter values are copied by the call itself: cheaper than being called back.
 constexpr size_t kCopiedAtOnce = 64 << 10;
 
-// The bytes of a transfer in the background, and who reads them.
+// The bytes of a transfer in the background. Not the client: its last owner must not be a thread of
+// its own, which it would wait for.
 struct Transfer {
-  std::shared_ptr<const PjrtClient> client;
+  const PjrtPlugin* plugin;  // never closed
   std::shared_ptr<const std::byte[]> bytes;
 };
 
 // From a thread of the plugin's; what failed is told by the buffer when it is used.
 void end_transfer(AbiError* error, void* argument) noexcept {
   std::unique_ptr<Transfer> transfer(static_cast<Transfer*>(argument));
-  Failure failure(transfer->client->plugin(), error, "");
+  Failure failure(*transfer->plugin, error, "");
 }
 
 }  // namespace
@@ -165,7 +166,7 @@ std::unique_ptr<PjrtBuffer> PjrtClient::put(const Array& value, int device) {
   auto buffer = std::make_unique<PjrtBuffer>(shared_from_this(), args.buffer, value.type);
   PjrtEvent done(*plugin_, args.done_with_host_buffer);
   if (bytes > kCopiedAtOnce && !done.is_ready()) {
-    auto transfer = std::make_unique<Transfer>(Transfer{shared_from_this(), value.bytes});
+    auto transfer = std::make_unique<Transfer>(Transfer{plugin_.get(), value.bytes});
     done.on_ready(end_transfer, transfer.get());
     transfer.release();
   }

@@ -82,13 +82,8 @@ TEST(Client, NamesTheFunctionThatIsMissing) {
                                          HasSubstr("lacks PJRT_Client_Compile (its API is 0.99)")));
   EXPECT_EQ(code_of(compile), ExitCode::failed);
 
-  // A table that ends before the function; freeing what lies behind its end is not tried.
-  FakePlugin old("old_table");
-  client = PjrtClient::open({old.path(), 0});
-  auto program = client->compile("text", {});
-  auto value = client->put(zeros(kThree), 0);
-  EXPECT_THAT(message_of([&] { program->run({{value.get()}}, {kThree}); }),
-              HasSubstr("lacks PJRT_LoadedExecutable_Execute (its API is 0.99)"));
+  FakePlugin old("old_table");  // ends before the statistics, which not every plugin has
+  EXPECT_EQ(PjrtClient::open({old.path(), 0})->compile("text", {})->facts().peak, 0u);
 }
 
 TEST(Client, SaysThatMemoryIsShort) {
@@ -165,7 +160,7 @@ TEST(Client, KeepsBytesUntilTheyAreTaken) {
                     HasSubstr("PJRT_Buffer_ToHostBuffer of put_fails_later.so: DATA_LOSS"));
       }
     }
-    // The last transfer may end a moment later, and its client with it.
+    // The last transfer may end a moment later.
     for (int i = 0; i < 200 && plugin.live_objects() > 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -193,6 +188,14 @@ TEST(Client, TellsFactsWhereThePluginDoes) {
   EXPECT_EQ(facts.bytes, 2000);
   FakePlugin silent("silent");
   EXPECT_EQ(PjrtClient::open({silent.path(), 0})->compile("text", {})->facts().flops, 0);
+}
+
+// A client that goes while its plugin still copies: no deadlock, and nothing is read that is gone.
+TEST_F(OnCpuPlugin, GoesWhileItCopies) {
+  for (int i = 0; i < 20; ++i) {
+    auto client = open(2);
+    for (int k = 0; k < 4; ++k) client->put(zeros({DType::f32, {int64_t{1} << 20}}), k % 2);
+  }
 }
 
 TEST_F(OnCpuPlugin, DescribesItself) {

@@ -232,6 +232,23 @@ TEST_F(Executable, SaysWhereTextIsWrong) {
   EXPECT_LT(message.size(), 1200u);
 }
 
+// Far more than any machine has: refused as memory, whether by the compiler or by the run.
+TEST_F(Executable, SaysThatMemoryIsShort) {
+  auto client = open();
+  std::string message = message_of([&] {
+    auto program =
+        client->compile(R"(func.func @main(%a: tensor<f32>) -> tensor<4000000x4000000xf32> {
+      %b = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<4000000x4000000xf32>
+      return %b : tensor<4000000x4000000xf32>
+    })",
+                        {});
+    auto a = client->put(scalar(1.0f), 0);
+    auto made = program->run(one_device({a.get()}), {{DType::f32, {4000000, 4000000}}});
+    program->wait();
+  });
+  EXPECT_THAT(message, HasSubstr("too little memory"));
+}
+
 TEST_F(Executable, RefusesOtherTypesThanItReturns) {
   auto client = open();
   auto program = client->compile(kAdd, {});

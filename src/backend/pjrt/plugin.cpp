@@ -97,7 +97,8 @@ void PjrtPlugin::read_attributes() {
 
 std::shared_ptr<const PjrtPlugin> PjrtPlugin::open(const std::string& path) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const PjrtPlugin>> opened;
+  // Never destroyed: a plugin's threads may call back until the process has ended.
+  static auto& opened = *new std::map<std::string, std::shared_ptr<const PjrtPlugin>>;
   // A full path: a bare name would be looked for among the system's libraries.
   std::error_code failure;
   std::string file = std::filesystem::weakly_canonical(path, failure).string();
