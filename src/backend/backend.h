@@ -48,6 +48,10 @@ struct BackendOptions {
 class Backend {
  public:
   virtual ~Backend() = default;
+  // Devices of this process, each of which runs every program at once on its own part: a Graph's
+  // shapes are those of one. `put` and `get` of Placement::split are of all parts, joined along axis
+  // 0; those of Placement::replicate are equal on every replica, but for outputs that only the next
+  // program takes (sums over a replica's micro-batches).
   virtual int replicas() const = 0;
   virtual int64_t row_slots(int64_t max_sequence) const = 0;  // S of a row; 0 = one long row
   virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
@@ -57,7 +61,8 @@ class Backend {
   virtual Array get(const DeviceArray& value) = 0;  // waits; split parts are concatenated in order
 };
 
-std::unique_ptr<Backend> make_reference_backend();                         // backend/reference
+// backend/reference: runs its replicas one after the other; `row_slots`: see Backend.
+std::unique_ptr<Backend> make_reference_backend(int replicas = 1, bool short_rows = false);
 std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options);  // backend/cpu
 
 // What to open, or to compile for, through a PJRT plugin.

@@ -106,6 +106,36 @@ Array make_array(ArrayType type, const std::function<void(std::span<std::byte>)>
 
 Array zeros(ArrayType type) { return make_array(std::move(type), nullptr); }
 
+Array join_parts(const std::vector<Array>& parts) {
+  check(!parts.empty() && !parts.front().type.shape.empty(),
+        "parts have an axis to be joined along");
+  if (parts.size() == 1) return parts.front();
+  ArrayType type = parts.front().type;
+  size_t bytes = parts.front().byte_size();
+  type.shape[0] *= static_cast<int64_t>(parts.size());
+  return make_array(type, [&](std::span<std::byte> into) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      check(parts[i].type == parts.front().type,
+            fmt::format("parts of one type are joined, not {} and {}",
+                        to_string(parts.front().type), to_string(parts[i].type)));
+      if (bytes > 0) std::memcpy(into.data() + i * bytes, parts[i].bytes.get(), bytes);
+    }
+  });
+}
+
+std::vector<Array> split_parts(const Array& array, int64_t count) {
+  ArrayType type = array.type;
+  check(count >= 1 && !type.shape.empty() && type.shape[0] % count == 0,
+        fmt::format("{} cannot be split into {} parts", to_string(type), count));
+  type.shape[0] /= count;
+  size_t bytes = static_cast<size_t>(elements(type.shape)) * size_of(type.dtype);
+  std::vector<Array> parts;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    parts.push_back({type, {array.bytes, array.bytes.get() + i * bytes}});
+  }
+  return parts;
+}
+
 template <class T>
 Array make_array(Shape shape, std::span<const T> values) {
   check(elements(shape) == static_cast<int64_t>(values.size()),

@@ -96,6 +96,12 @@ Array scalar(T value) {
   return make_array<T>(Shape{}, std::span<const T>(&value, 1));
 }
 
+// Parts of one type, joined along axis 0; throws a std::logic_error if there is none, or one without
+// axes. A single part is returned as it is.
+Array join_parts(const std::vector<Array>& parts);
+// The inverse: `count` equal parts along axis 0, which share the array's memory.
+std::vector<Array> split_parts(const Array& array, int64_t count);
+
 template <class T>
 using Named = std::map<std::string, T, std::less<>>;
 

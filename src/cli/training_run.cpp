@@ -96,6 +96,7 @@ class TrainingRun {
     prepare_evaluation();
     run_.start(request, {{"instruction_set", instruction_set_of(options_.device)},
                          {"dtype", dtype_},
+                         {"replicas", backend_->replicas()},
                          {"capacities", to_json(capacities_)}});
     log_banner();
     train_steps() ? publish(out) : leave(out);
@@ -122,6 +123,7 @@ class TrainingRun {
 
   bool changed(std::initializer_list<const char*> settings) const;
   void agree_instruction_set() const;
+  bool agree_replicas() const;
   std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
   uint64_t memory_beside_the_shuffle() const;
@@ -182,6 +184,16 @@ void TrainingRun::agree_instruction_set() const {
   } catch (const Error& e) {
     run_.inexact(e.what());
   }
+}
+
+// Whether the devices are as many as at the first start: their number decides how sums are made.
+bool TrainingRun::agree_replicas() const {
+  std::optional<JsonValue> before = run_.chosen("replicas");
+  int64_t count = before ? before->integer(1, INT32_MAX) : 1;
+  if (!run_.continues() || count == backend_->replicas()) return true;
+  if (changed({"device"})) return false;  // which has been said
+  run_.inexact(fmt::format("it ran on {} devices, here are {}", count, backend_->replicas()));
+  return false;
 }
 
 std::string TrainingRun::agreed_dtype() const {
@@ -268,11 +280,12 @@ std::vector<Capacity> TrainingRun::agreed_capacities() {
   choice.memory = memory_beside_the_shuffle();
   choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
   bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
-               (run_.continues() && run_.record().value("task", Json()) != task_.describe());
+               (run_.continues() && run_.record().value("task", Json()) != task_.describe()) ||
+               !agree_replicas();
   std::optional<JsonValue> before = run_.chosen("capacities");
   if (before && !other) {
     std::vector<Capacity> kept = capacities_from_json(*before, task_.max_seq_length());
-    bool parts = kept.back().examples < choice.batch_size;
+    bool parts = kept.back().examples * backend_->replicas() < choice.batch_size;
     uint64_t peak = training_peak(*runner_, kept.back(), parts, choice);
     // Where memory is just enough for one example, what was chosen may be a little beyond it.
     if (peak <= choice.memory + choice.memory / 8) return kept;
@@ -377,9 +390,13 @@ void TrainingRun::log_banner() {
            state_->parameter_count(), job_.steps, options_.train_batch_size, options_.device,
            threads_, dtype_);
   const Capacity& largest = capacities_.back();
-  bool parts = largest.examples < options_.train_batch_size;
-  log_line("at most {} tokens are computed at once, in {} of memory; a longer batch runs in parts",
-           largest.rows * largest.slots, readable_bytes(runner_->facts(largest, parts).peak));
+  int replicas = backend_->replicas();
+  bool parts = largest.examples * replicas < options_.train_batch_size;
+  log_line(
+      "at most {} tokens are computed at once{}, in {} of memory; a longer batch runs in parts",
+      largest.rows * largest.slots,
+      replicas > 1 ? fmt::format(" on each of {} devices", replicas) : "",
+      readable_bytes(runner_->facts(largest, parts).peak));
 }
 
 bool TrainingRun::train_steps() {
@@ -397,6 +414,7 @@ bool TrainingRun::train_steps() {
   data.seed = static_cast<uint64_t>(options_.seed);
   data.cut_at_pass_ends = job_.cut_at_pass_ends;
   data.pack.capacities = capacities_;
+  data.pack.replicas = backend_->replicas();
   BatchStream batches = training_batches(task_, data, static_cast<uint64_t>(checkpoints_->step()));
   Journal journal(run_.path(), checkpoints_->step(), job_.steps, options_.log_every);
   bool done = train(loop_, *runner_, *batches, *checkpoints_, journal, evaluate_dev);

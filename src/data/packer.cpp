@@ -310,7 +310,7 @@ std::vector<Batch> pack(std::span<const Example> examples, const Schema& schema,
     });
   }
   std::vector<Batch> batches;
-  for (const MicroBatch& placement : place(sizes, options.capacities)) {
+  for (const MicroBatch& placement : place(sizes, options.capacities, options.replicas)) {
     Filling filling(placement.capacity, schema, options);
     for (size_t m = 0; m < placement.members.size(); ++m) {
       size_t i = placement.members[m];

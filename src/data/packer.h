@@ -49,11 +49,13 @@ struct PackOptions {
   int64_t padded_length = 0;
   bool padding_is_key = false;
   bool keep_notes = false;
+  int64_t replicas = 1;  // see place()
   // Of a rank's examples within the global batch: first_number, first_number + number_step, …
   uint32_t first_number = 0, number_step = 1;
 };
 
-// The micro-batches of one global batch; example i has place first_row + i in the stream. Throws
+// The micro-batches of one global batch, one replica's part each, in groups of `replicas` that run at
+// once and have one capacity; a part may be empty. Example i has place first_row + i in the stream. Throws
 // Error naming the row of an example that is too long for the largest capacity, or that lacks a
 // feature or has it in the wrong length.
 std::vector<Batch> pack(std::span<const Example> examples, const Schema& schema,

@@ -175,6 +175,27 @@ TEST(Packer, NumbersAndContentsDoNotDependOnThePacking) {
   }
 }
 
+TEST(Packer, ReplicasShareTheExamplesAndSomeHaveNone) {
+  std::vector<Example> examples = random_examples(7, 37, 30);
+  PackOptions options;
+  options.capacities = {{1, 2000, 40, 200}};
+  std::map<uint32_t, Seen> want = read_back(pack(examples, kMaskedLm, options, 0));
+  for (int64_t replicas : {2, 4}) {
+    options.replicas = replicas;
+    options.capacities = {{1, 60, 9, 30}};
+    EXPECT_EQ(read_back(pack(examples, kMaskedLm, options, 0)), want);
+  }
+  std::vector<Batch> parts = pack(std::span(examples).first(3), kMaskedLm, options, 0);
+  ASSERT_EQ(parts.size(), 4u);
+  const Batch& empty = parts.back();
+  EXPECT_TRUE(empty.row.empty());
+  EXPECT_EQ(empty.tokens, 0);
+  EXPECT_THAT(empty.arrays.at("example").as<int32_t>(), testing::Each(-1));
+  for (const char* weight : {"example_weight", "target_weight"}) {
+    EXPECT_THAT(empty.arrays.at(weight).as<float>(), testing::Each(0.0F));
+  }
+}
+
 TEST(Packer, RanksNumberTheirExamplesWithinTheGlobalBatch) {
   std::vector<Example> examples = random_examples(9, 3, 5);
   PackOptions options;

@@ -86,6 +86,21 @@ std::optional<std::vector<Bin>> distribute(std::span<const size_t> longest_first
 int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t round_up(int64_t a, int64_t unit) { return ceil_divide(a, unit) * unit; }
 
+// The same members in the first capacity that holds those of every bin.
+std::vector<Bin> smallest(std::span<const Bin> group, std::span<const ExampleSize> sizes,
+                          std::span<const Capacity> capacities) {
+  for (const Capacity& capacity : capacities.first(capacities.size() - 1)) {
+    std::vector<Bin> smaller;
+    for (const Bin& bin : group) {
+      auto one = distribute(bin.members(), sizes, capacity, 1);
+      if (!one) break;
+      smaller.push_back(std::move(one->front()));
+    }
+    if (smaller.size() == group.size()) return smaller;
+  }
+  return {group.begin(), group.end()};
+}
+
 }  // namespace
 
 bool fits(const ExampleSize& size, const Capacity& capacity) {
@@ -94,7 +109,7 @@ bool fits(const ExampleSize& size, const Capacity& capacity) {
 }
 
 std::vector<MicroBatch> place(std::span<const ExampleSize> sizes,
-                              std::span<const Capacity> capacities) {
+                              std::span<const Capacity> capacities, int64_t replicas) {
   if (sizes.empty()) return {};
   check(!capacities.empty(), "there is no capacity to place examples in");
   const Capacity& largest = capacities.back();
@@ -113,23 +128,29 @@ std::vector<MicroBatch> place(std::span<const ExampleSize> sizes,
       std::max<int64_t>(1, ceil_divide(static_cast<int64_t>(sizes.size()), largest.examples));
   count = std::max(count, ceil_divide(slots, largest.rows * largest.slots));
   if (targets > 0) count = std::max(count, ceil_divide(targets, largest.targets));
+  count = round_up(count, replicas);
   // One micro-batch an example always works, so this ends.
   std::optional<std::vector<Bin>> bins;
-  while (!(bins = distribute(longest_first, sizes, largest, static_cast<size_t>(count)))) ++count;
+  while (!(bins = distribute(longest_first, sizes, largest, static_cast<size_t>(count)))) {
+    count += replicas;
+  }
+  // Those that run at once are of nearly one length.
+  if (replicas > 1) {
+    std::stable_sort(bins->begin(), bins->end(),
+                     [](const Bin& a, const Bin& b) { return a.slots() > b.slots(); });
+  }
 
   std::vector<MicroBatch> placements;
-  for (const Bin& bin : *bins) {
-    if (bin.members().empty()) continue;
-    const Bin* best = &bin;
-    std::optional<std::vector<Bin>> smaller;
-    for (const Capacity& capacity : capacities.first(capacities.size() - 1)) {
-      smaller = distribute(bin.members(), sizes, capacity, 1);
-      if (smaller) {
-        best = &smaller->front();
-        break;
-      }
+  auto width = static_cast<size_t>(replicas);
+  for (size_t first = 0; first < bins->size(); first += width) {
+    std::span<const Bin> group(bins->data() + first, width);
+    if (std::all_of(group.begin(), group.end(),
+                    [](const Bin& bin) { return bin.members().empty(); })) {
+      continue;
     }
-    placements.push_back(best->finish(sizes));
+    for (const Bin& bin : smallest(group, sizes, capacities)) {
+      placements.push_back(bin.finish(sizes));
+    }
   }
   return placements;
 }
@@ -155,22 +176,25 @@ std::vector<Capacity> choose_capacities(const CapacityNeeds& needs) {
 
   int64_t row = needs.row_slots > 0 ? std::max(needs.row_slots, needs.longest) : 0;
   int64_t unit = row > 0 ? row : 8;  // what a micro-batch grows by
-  int64_t largest = round_up(needs.batch_size * needs.longest, unit);
+  // Of one replica. Each is given the same number of slots, nearly, not the same number of examples.
+  int64_t share = ceil_divide(needs.batch_size, needs.replicas);
+  int64_t largest = round_up(share * needs.longest, unit);
   if (needs.budget > 0) {
     int64_t allowed = needs.budget / unit * unit;
     largest = std::min(largest, std::max(allowed, round_up(needs.longest, unit)));
   }
-  auto batch = static_cast<double>(needs.batch_size);
+  double batch = static_cast<double>(needs.batch_size) / static_cast<double>(needs.replicas);
   double expected = batch * mean / std::ceil(batch * mean / static_cast<double>(largest));
   auto capacity = [&](int64_t size) {
     Capacity c;
     c.rows = row > 0 ? size / row : 1;
     c.slots = row > 0 ? row : size;
     auto wanted = static_cast<int64_t>(std::ceil(1.25 * static_cast<double>(size) / mean)) + 1;
-    c.examples = std::min(needs.batch_size, wanted);
+    c.examples = std::min(needs.batch_size, wanted);  // with replicas, some get more than others
     if (needs.most_targets > 0) {
-      auto share = static_cast<int64_t>(std::ceil(1.05 * target_ratio * static_cast<double>(size)));
-      c.targets = std::max(needs.most_targets, round_up(share + 4, 8));
+      auto likely =
+          static_cast<int64_t>(std::ceil(1.05 * target_ratio * static_cast<double>(size)));
+      c.targets = std::max(needs.most_targets, round_up(likely + 4, 8));
       c.targets = std::min(c.targets, c.examples * needs.most_targets);
     }
     return c;

@@ -33,18 +33,21 @@ bool fits(const ExampleSize& size, const Capacity& capacity);
 // All examples into as few micro-batches as the largest capacity (the last one) allows, with their
 // slots spread evenly, so that they tend to use the same program; each takes the first capacity
 // that holds it. In every capacity, and from one to the next, nothing may shrink. Each example must
-// fit the last capacity. The result is a function of the arguments alone.
+// fit the last capacity. The micro-batches come in groups of `replicas`, one after the other, which
+// run at once: those of a group share the capacity that holds the fullest, and where there are
+// fewer examples, some have no members. The result is a function of the arguments alone.
 std::vector<MicroBatch> place(std::span<const ExampleSize> sizes,
-                              std::span<const Capacity> capacities);
+                              std::span<const Capacity> capacities, int64_t replicas = 1);
 
 // What choose_capacities is told of the data and of the machine.
 struct CapacityNeeds {
   std::vector<ExampleSize> sample;  // sizes of some examples; none: all are as long as can be
-  int64_t batch_size = 1;           // examples of a global batch
+  int64_t batch_size = 1;           // examples of a global batch, or of one of its parts
   int64_t longest = 0;              // slots of the longest example that is allowed
   int64_t most_targets = 0;         // of one example; 0: no target axis
-  int64_t budget = 0;               // slots of a micro-batch that memory allows; 0: no limit
+  int64_t budget = 0;               // slots of one replica that memory allows; 0: no limit
   int64_t row_slots = 0;            // S of a row; 0: one long row
+  int64_t replicas = 1;             // that share a batch
 };
 
 // Capacities, ascending, for place(). Near the expected size of a micro-batch they lie 4 % apart,

@@ -33,7 +33,6 @@ void expect_sound(const std::vector<ExampleSize>& sizes,
   std::set<size_t> seen;
   for (const MicroBatch& p : placements) {
     ASSERT_EQ(p.members.size(), p.first_slot.size());
-    ASSERT_FALSE(p.members.empty());
     EXPECT_LE(static_cast<int64_t>(p.members.size()), p.capacity.examples);
     EXPECT_TRUE(std::is_sorted(p.members.begin(), p.members.end()));
     std::vector<bool> taken(static_cast<size_t>(p.capacity.rows * p.capacity.slots));
@@ -145,6 +144,44 @@ TEST(Placement, RowsOfADeviceWasteLittleFrom64ExamplesABatch) {
     sum += waste(sizes, place(sizes, capacities));
   }
   EXPECT_LE(sum / 50, 0.10);
+}
+
+TEST(Placement, ReplicasRunGroupsOfOneCapacity) {
+  for (int64_t replicas : {2, 4}) {
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+      size_t count = 1 + below(key_of(seed, "count", 0), 0, 70);
+      std::vector<ExampleSize> sizes = random_sizes(seed, count, 128, seed % 2 == 0 ? 0 : 20);
+      for (int64_t row : {0, 128}) {
+        for (int64_t budget : {0, 500}) {
+          CapacityNeeds needs{random_sizes(1000, 500, 128, 20), 70, 128, 20, budget, row, replicas};
+          auto placements = place(sizes, choose_capacities(needs), replicas);
+          expect_sound(sizes, placements);
+          size_t width = static_cast<size_t>(replicas);
+          ASSERT_EQ(placements.size() % width, 0U);
+          if (budget == 0) {
+            EXPECT_EQ(placements.size(), width);
+          }
+          for (size_t i = 0; i < placements.size(); i += width) {
+            int64_t members = 0;
+            for (size_t r = 0; r < width; ++r) {
+              EXPECT_EQ(placements[i + r].capacity, placements[i].capacity);
+              members += std::ssize(placements[i + r].members);
+            }
+            EXPECT_GT(members, 0);
+          }
+        }
+      }
+    }
+  }
+  std::vector<Capacity> capacities = {{1, 10, 2, 0}, {1, 20, 4, 0}};
+  auto one =
+      place(std::vector<ExampleSize>{{7, 0}}, capacities, 4);  // fewer examples than replicas
+  ASSERT_EQ(one.size(), 4U);
+  EXPECT_EQ(one[0].members, (std::vector<size_t>{0}));
+  for (size_t r : {1, 2, 3}) EXPECT_TRUE(one[r].members.empty());
+  auto unequal = place(std::vector<ExampleSize>{{7, 0}, {13, 0}}, capacities, 2);
+  EXPECT_EQ(unequal[0].capacity, capacities[1]);
+  EXPECT_EQ(unequal[1].capacity, capacities[1]);
 }
 
 TEST(Placement, CapacitiesAscendAndHoldTheLongestExample) {

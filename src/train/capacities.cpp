@@ -34,7 +34,7 @@ std::vector<Capacity> fitting(CapacityNeeds needs, uint64_t memory, const PeakOf
   std::vector<Capacity> capacities = choose_capacities(needs);
   if (memory == 0 || peak_of(capacities.back(), false) <= memory) return capacities;
   CapacityNeeds one = needs;
-  one.batch_size = 1;
+  one.batch_size = one.replicas = 1;
   Capacity smallest = choose_capacities(one).back();
   uint64_t least = peak_of(smallest, true);
   if (least > memory) {
@@ -63,6 +63,7 @@ CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_vie
   }
   int64_t parts = std::clamp<int64_t>(choice.accumulate, 1, choice.batch_size);
   needs.batch_size = (choice.batch_size + parts - 1) / parts;
+  needs.replicas = backend.replicas();
   needs.longest = std::max(task.max_seq_length(), choice.padded_length);
   needs.most_targets = task.max_targets();
   needs.row_slots = backend.row_slots(needs.longest);
@@ -105,7 +106,7 @@ uint64_t require_batch_memory(const Task& task, std::string_view split,
                               const CapacityChoice& choice, const BatchMemory& batch) {
   // An example as it is read holds 64-bit numbers (ids and segments; position, id and weight of a
   // target) under names; packed, 24 bytes a slot and 12 a target. Of packed batches two wait, one is
-  // made and one is computed, while one is being read.
+  // made and one is computed, while one is being read (in training one of the two waits on the device).
   constexpr double kNames = 1000, kPacked = 4;
   std::vector<ExampleSize> sample =
       sample_sizes(*task.examples(split), kSample, choice.padded_length);

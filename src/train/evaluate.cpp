@@ -56,6 +56,7 @@ EvaluateOptions evaluation_of(const Task& task, const Backend& backend, Evaluati
   }
   EvaluateOptions options;
   options.batch_size = size.choice.batch_size;
+  options.pack.replicas = backend.replicas();
   options.pack.capacities =
       evaluation_capacities(task, backend, runner, size.may_be_sampled ? split : "", size.choice);
   options.split = std::move(split);
@@ -86,9 +87,11 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
     leave_if_stopped();
     std::optional<std::vector<Batch>> batch = stream->next();
     if (!batch) break;
-    for (const Batch& part : *batch) {
-      EvaluationRunner::Result values = runner.run(part);
-      rows->add(part, values.predictions);
+    auto width = static_cast<size_t>(runner.replicas());
+    for (size_t first = 0; first < batch->size(); first += width) {
+      auto group = std::span<const Batch>(*batch).subspan(first, width);
+      std::vector<EvaluationRunner::Result> values = runner.run(group);
+      for (size_t i = 0; i < width; ++i) rows->add(group[i], values[i].predictions);
       take_finished();
     }
     heartbeat.rows(result.rows);

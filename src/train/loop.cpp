@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -20,6 +23,35 @@ class Stopwatch {
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The next step, read and sent while one runs. What goes wrong then is thrown where that step is
+// needed: what is due before it comes first.
+class NextStep {
+ public:
+  NextStep(StepRunner& runner, Stream<std::vector<Batch>>& batches)
+      : runner_(runner), batches_(batches) {}
+
+  void prepare(int64_t step) {
+    try {
+      std::optional<std::vector<Batch>> batch = batches_.next();
+      check(batch.has_value(), "training batches have no end");
+      sent_ = runner_.send(static_cast<uint64_t>(step), std::move(*batch));
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  SentStep take(int64_t step) {
+    if (!sent_ && !failure_) prepare(step);
+    if (failure_) std::rethrow_exception(failure_);
+    return *std::exchange(sent_, std::nullopt);
+  }
+
+ private:
+  StepRunner& runner_;
+  Stream<std::vector<Batch>>& batches_;
+  std::optional<SentStep> sent_;
+  std::exception_ptr failure_;
 };
 
 Error not_finite(const Task& task, int64_t step, const std::vector<Batch>& micro,
@@ -65,6 +97,7 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
            RunCheckpoints& checkpoints, Journal& journal, const std::function<Json()>& evaluate) {
   Stopwatch since_evaluation, since_save;
   int64_t step = checkpoints.step();
+  NextStep next(runner, batches);
   // What is due after a step is decided here, before the next one, so that a resumed run makes up
   // for an evaluation that its interruption cost it.
   while (true) {
@@ -94,19 +127,19 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
     if (leave) return done && !interrupted;
     journal.resume();
 
-    std::optional<std::vector<Batch>> batch;
-    StepResult result;
+    SentStep sent;
     try {
-      batch = batches.next();
-      check(batch.has_value(), "training batches have no end");
-      result = runner.run(static_cast<uint64_t>(step), *batch);
+      sent = next.take(step);
+      runner.start(sent);
     } catch (const Stopped&) {
       continue;  // between examples or micro-batches: the state is still that of `step`
     }
+    if (step + 1 < options.steps && step + 1 != options.stop_after) next.prepare(step + 1);
+    StepResult result = runner.finish();
     if (!result.finite())
-      throw not_finite(runner.task(), step, *batch, result, checkpoints.saved_step());
+      throw not_finite(runner.task(), step, sent.micro, result, checkpoints.saved_step());
     ++step;
-    journal.step(step, *batch, result);
+    journal.step(step, sent.micro, result);
   }
 }
 

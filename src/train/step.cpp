@@ -2,6 +2,7 @@
 #include "train/step.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "train/signals.h"
@@ -31,20 +32,27 @@ const Array& field_of(const Batch& batch, std::string_view name, const ArrayType
   return found->second;
 }
 
-void add_batch(const Schema& schema, const Batch& batch, Backend& backend, DeviceArrays& inputs) {
-  for (const auto& [name, type] : batch_types(schema, batch.capacity)) {
-    inputs["batch/" + name] = backend.put(field_of(batch, name, type), Placement::split);
+// One part for each replica.
+using Group = std::span<const Batch>;
+
+void put_batch(const Schema& schema, Group group, Backend& backend, DeviceArrays& inputs) {
+  for (const auto& [name, type] : batch_types(schema, group.front().capacity)) {
+    std::vector<Array> parts;
+    for (const Batch& batch : group) parts.push_back(field_of(batch, name, type));
+    inputs["batch/" + name] = backend.put(join_parts(parts), Placement::split);
   }
 }
 
-void add_weights(const std::vector<LossTerm>& terms, const Named<double>& normalisers,
-                 const Batch& batch, Backend& backend, DeviceArrays& inputs) {
+void put_weights(const std::vector<LossTerm>& terms, const Named<double>& normalisers, Group group,
+                 Backend& backend, DeviceArrays& inputs) {
   for (const LossTerm& term : terms) {
-    std::span<const float> raw = batch.arrays.at(term.weight).as<float>();
     double normaliser = normalisers.at(term.name);
     std::vector<float> weights;
-    weights.reserve(raw.size());
-    for (float w : raw) weights.push_back(static_cast<float>(w / normaliser));
+    for (const Batch& batch : group) {
+      for (float w : batch.arrays.at(term.weight).as<float>()) {
+        weights.push_back(static_cast<float>(w / normaliser));
+      }
+    }
     Array array = make_array<float>({static_cast<int64_t>(weights.size())}, weights);
     inputs["weight/" + term.name] = backend.put(array, Placement::split);
   }
@@ -83,6 +91,8 @@ StepRunner::StepRunner(const Task& task, State& state, StepOptions options,
       communicator_(communicator),
       terms_(task.terms()) {
   check(options_.optimizer != nullptr, "a training step needs an optimizer");
+  bool ranks = communicator != nullptr && communicator->size() > 1;
+  options_.distributed = options_.distributed || ranks || state.backend().replicas() > 1;
   check_schedule(options_.schedule);
 }
 
@@ -103,82 +113,100 @@ Compiled& StepRunner::compiled(Kind kind, const Capacity& capacity) {
   return made;
 }
 
-// Everything that a program takes but the batch: state, sums, keys and scalars of the step.
-DeviceArrays StepRunner::inputs_of(const Compiled& program, uint64_t step) {
+void StepRunner::send_constants(const Compiled& program, SentStep& sent) {
   Backend& backend = state_.backend();
-  DeviceArrays inputs;
+  for (const DropoutKey& key : program.recording->dropout_keys()) {
+    if (sent.constants.contains(key.input)) continue;
+    Array value = dropout_key_value(key, options_.seed, sent.step);
+    sent.constants.emplace(key.input, backend.put(value, Placement::replicate));
+  }
+  float rate = rate_at(options_.schedule, sent.step);
+  for (const auto& [name, value] : options_.optimizer->scalars(sent.step, rate)) {
+    std::string input = "scalar/" + name;
+    if (!program.inputs.contains(input) || sent.constants.contains(input)) continue;
+    sent.constants.emplace(input, backend.put(scalar(value), Placement::replicate));
+  }
+}
+
+SentStep StepRunner::send(uint64_t step, std::vector<Batch> micro) {
+  Backend& backend = state_.backend();
+  auto width = static_cast<size_t>(backend.replicas());
+  check(!micro.empty() && micro.size() % width == 0, "a step needs a batch for every replica");
+  SentStep sent{step, std::move(micro), {}, {}};
+  Named<double> normaliser = normalisers(terms_, sent.micro, communicator_);
+  bool whole = sent.micro.size() == width;
+  for (size_t first = 0; first < sent.micro.size(); first += width) {
+    Group group = Group(sent.micro).subspan(first, width);
+    send_constants(compiled(whole ? Kind::step : Kind::micro, group.front().capacity), sent);
+    DeviceArrays& inputs = sent.groups.emplace_back();
+    put_batch(task_.schema(), group, backend, inputs);
+    put_weights(terms_, normaliser, group, backend, inputs);
+    for (size_t i = 0; i < width; ++i) sent.micro[first + i].arrays.clear();
+  }
+  if (!whole) send_constants(compiled(Kind::apply, {}), sent);
+  return sent;
+}
+
+DeviceArrays StepRunner::run(const Compiled& program, const SentStep& sent,
+                             const DeviceArrays& batch) {
+  DeviceArrays inputs = batch;
   for (const auto& [name, type] : program.inputs) {
     if (auto ours = state_.arrays().find(name); ours != state_.arrays().end()) {
       inputs.insert(*ours);
+    } else if (auto constant = sent.constants.find(name); constant != sent.constants.end()) {
+      inputs.insert(*constant);
     } else if (name.starts_with("sum/")) {
       std::shared_ptr<DeviceArray>& sum = sums_[name];
-      if (!sum) sum = backend.put(zeros(type), Placement::replicate);
+      if (!sum) sum = state_.backend().put(zeros(type), Placement::replicate);
       inputs.emplace(name, sum);
     }
   }
-  for (const DropoutKey& key : program.recording->dropout_keys()) {
-    Array value = dropout_key_value(key, options_.seed, step);
-    inputs.emplace(key.input, backend.put(value, Placement::replicate));
-  }
-  float rate = rate_at(options_.schedule, step);
-  for (const auto& [name, value] : options_.optimizer->scalars(step, rate)) {
-    if (!program.inputs.contains("scalar/" + name)) continue;
-    inputs.emplace("scalar/" + name, backend.put(scalar(value), Placement::replicate));
-  }
-  return inputs;
+  return program.program->run(std::move(inputs));
 }
 
-// Sums over the micro-batches, then the update: the outputs of the last program.
-DeviceArrays StepRunner::run_micro(uint64_t step, const std::vector<Batch>& micro,
-                                   const Named<double>& normalisers) {
-  Backend& backend = state_.backend();
-  for (const Batch& batch : micro) {
+// Sums over the groups, then the update: the outputs of the last program.
+DeviceArrays StepRunner::run_groups(const SentStep& sent) {
+  auto width = static_cast<size_t>(state_.backend().replicas());
+  for (size_t i = 0; i < sent.groups.size(); ++i) {
     leave_if_stopped();  // whatever the backend looks at
-    Compiled& program = compiled(Kind::micro, batch.capacity);
-    DeviceArrays inputs = inputs_of(program, step);
-    add_batch(task_.schema(), batch, backend, inputs);
-    add_weights(terms_, normalisers, batch, backend, inputs);
-    for (auto& [name, sum] : program.program->run(std::move(inputs))) sums_[name] = sum;
+    Compiled& program = compiled(Kind::micro, sent.micro[i * width].capacity);
+    for (auto& [name, sum] : run(program, sent, sent.groups[i])) sums_[name] = sum;
   }
   leave_if_stopped();
-  Compiled& program = compiled(Kind::apply, {});
-  return program.program->run(inputs_of(program, step));
+  return run(compiled(Kind::apply, {}), sent, {});
 }
 
-StepResult StepRunner::run(uint64_t step, const std::vector<Batch>& micro) {
-  check(!micro.empty(), "a step needs a batch");
-  Backend& backend = state_.backend();
-  Named<double> normaliser = normalisers(terms_, micro, communicator_);
+void StepRunner::start(const SentStep& sent) {
+  check(results_.empty(), "one step is started at a time");
   DeviceArrays outputs;
   try {
-    if (micro.size() == 1) {
-      Compiled& program = compiled(Kind::step, micro[0].capacity);
-      DeviceArrays inputs = inputs_of(program, step);
-      add_batch(task_.schema(), micro[0], backend, inputs);
-      add_weights(terms_, normaliser, micro[0], backend, inputs);
-      outputs = program.program->run(std::move(inputs));
-    } else {
-      outputs = run_micro(step, micro, normaliser);
-    }
+    outputs = sent.groups.size() == 1
+                  ? run(compiled(Kind::step, sent.micro[0].capacity), sent, sent.groups[0])
+                  : run_groups(sent);
   } catch (...) {
     sums_.clear();  // half a batch may be in them
     throw;
   }
-
   // The new state first: what it replaces is dead.
-  DeviceArrays updated, results;
+  DeviceArrays updated;
   for (auto& [name, array] : outputs) {
     if (name.starts_with("sum/")) {
       sums_[name] = array;
     } else {
-      (state_.arrays().contains(name) ? updated : results).emplace(name, array);
+      (state_.arrays().contains(name) ? updated : results_).emplace(name, array);
     }
   }
   state_.replace(std::move(updated));
+  rate_ = rate_at(options_.schedule, sent.step);
+}
+
+StepResult StepRunner::finish() {
+  check(!results_.empty(), "no step is started");
+  DeviceArrays results = std::exchange(results_, {});
   StepResult result;
-  result.rate = rate_at(options_.schedule, step);
+  result.rate = rate_;
   for (auto& [name, array] : results) {
-    double value = backend.get(*array).as<float>()[0];
+    double value = state_.backend().get(*array).as<float>()[0];
     if (name == "gradient_norm") {
       result.gradient_norm = value;
     } else {
@@ -187,6 +215,11 @@ StepResult StepRunner::run(uint64_t step, const std::vector<Batch>& micro) {
     }
   }
   return result;
+}
+
+StepResult StepRunner::run(uint64_t step, const std::vector<Batch>& micro) {
+  start(send(step, micro));
+  return finish();
 }
 
 ProgramFacts StepRunner::facts(const Capacity& capacity, bool accumulates) {
@@ -204,23 +237,27 @@ Compiled& EvaluationRunner::compiled(const Capacity& capacity) {
   return made;
 }
 
-EvaluationRunner::Result EvaluationRunner::run(const Batch& batch) {
+std::vector<EvaluationRunner::Result> EvaluationRunner::run(Group group) {
   Backend& backend = state_.backend();
-  Compiled& program = compiled(batch.capacity);
+  check(std::ssize(group) == replicas(), "every replica evaluates a part");
+  Compiled& program = compiled(group.front().capacity);
   DeviceArrays inputs;
   for (const Parameter& p : program.recording->parameters()) {
     auto array = state_.arrays().find(p.name);
     check(array != state_.arrays().end(), fmt::format("no state is named {}", p.name));
     inputs.insert(*array);
   }
-  add_batch(task_.schema(), batch, backend, inputs);
-  Result result;
+  put_batch(task_.schema(), group, backend, inputs);
+  std::vector<Result> results(group.size());
   for (auto& [name, array] : program.program->run(std::move(inputs))) {
-    size_t slash = name.find('/');
-    Named<Array>& kind = name.starts_with("loss/") ? result.losses : result.predictions;
-    kind.emplace(name.substr(slash + 1), backend.get(*array));
+    std::string part_name = name.substr(name.find('/') + 1);
+    std::vector<Array> parts = split_parts(backend.get(*array), replicas());
+    for (size_t i = 0; i < results.size(); ++i) {
+      Named<Array>& kind = name.starts_with("loss/") ? results[i].losses : results[i].predictions;
+      kind.emplace(part_name, parts[i]);
+    }
   }
-  return result;
+  return results;
 }
 
 ProgramFacts EvaluationRunner::facts(const Capacity& capacity) {

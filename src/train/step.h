@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,19 +35,34 @@ struct Compiled {
   std::unique_ptr<Program> program;
 };
 
+// All that a step takes beside the state, on its way to the devices.
+struct SentStep {
+  uint64_t step = 0;
+  std::vector<Batch> micro;          // without their arrays
+  std::vector<DeviceArrays> groups;  // the batch: inputs of one program each
+  DeviceArrays constants;            // keys and scalars of the step
+};
+
 // Training steps on a state: compiles the programs that it meets, fills in keys and
 // scalars, accumulates, applies.
 class StepRunner {
  public:
-  // All must outlive the runner. communicator: null for one process.
+  // All must outlive the runner. communicator: null for one process. `distributed` is set where there
+  // are several ranks or replicas.
   StepRunner(const Task& task, State& state, StepOptions options,
              Communicator* communicator = nullptr);
 
-  // The update from `step` to `step` + 1 on one global batch, given as its micro-batches (one at
-  // least; of equal number on every rank). With one, a single program does all; with more,
-  // gradients are summed first. When a program is interrupted before its update, the state is as it
-  // was before.
-  StepResult run(uint64_t step, const std::vector<Batch>& micro);
+  // Sends what the update from `step` to `step` + 1 takes: one global batch, given as its
+  // micro-batches, which the backend's replicas run in groups of so many (one group at least; of
+  // equal number on every rank). May be called while another step runs.
+  SentStep send(uint64_t step, std::vector<Batch> micro);
+
+  // Starts that update, and finish() waits for what became of it; between the two the state is that
+  // of neither step. With one group a single program does all; with more, gradients are summed
+  // first. When a program is interrupted before its update, start() throws and the state is as it was.
+  void start(const SentStep& sent);
+  StepResult finish();
+  StepResult run(uint64_t step, const std::vector<Batch>& micro);  // all three
 
   // Compiles without running, to learn what is needed: by a whole step, or by one micro-batch of
   // several.
@@ -58,9 +74,9 @@ class StepRunner {
  private:
   enum class Kind : int64_t { step, micro, apply };
   Compiled& compiled(Kind kind, const Capacity& capacity);
-  DeviceArrays inputs_of(const Compiled& program, uint64_t step);
-  DeviceArrays run_micro(uint64_t step, const std::vector<Batch>& micro,
-                         const Named<double>& normalisers);
+  void send_constants(const Compiled& program, SentStep& sent);
+  DeviceArrays run(const Compiled& program, const SentStep& sent, const DeviceArrays& batch);
+  DeviceArrays run_groups(const SentStep& sent);
 
   const Task& task_;
   State& state_;
@@ -68,10 +84,12 @@ class StepRunner {
   Communicator* communicator_;
   std::vector<LossTerm> terms_;
   std::map<std::vector<int64_t>, Compiled> programs_;
-  DeviceArrays sums_;  // zero between steps
+  DeviceArrays sums_;     // zero between steps
+  DeviceArrays results_;  // of the step that was started
+  float rate_ = 0;        // its rate
 };
 
-// Losses and predictions of a batch with the state's parameters; dropout is off.
+// Losses and predictions of batches with the state's parameters; dropout is off.
 class EvaluationRunner {
  public:
   EvaluationRunner(const Task& task, const State& state, DType compute = DType::f32);
@@ -80,7 +98,9 @@ class EvaluationRunner {
     Named<Array> losses;       // by term, un-reduced, f32 [E] or [M]
     Named<Array> predictions;  // by name
   };
-  Result run(const Batch& batch);
+  // Of as many micro-batches as the backend has replicas, of one capacity: a result for each.
+  std::vector<Result> run(std::span<const Batch> group);
+  int replicas() const { return state_.backend().replicas(); }
   ProgramFacts facts(const Capacity& capacity);
 
  private:

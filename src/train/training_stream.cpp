@@ -98,8 +98,8 @@ BatchStream training_batches(const Task& task, const TrainingStreamOptions& opti
   }
   stream->skip(first_step);
   *tell = nullptr;  // from now on what is read is trained on
-  // Two batches ahead: one being packed while one waits.
-  return prefetch(std::move(stream), 2);
+  // Two batches ahead: one is packed while one waits. The loop sends a third.
+  return prefetch(std::move(stream), 1);
 }
 
 }  // namespace bertrain

@@ -50,7 +50,7 @@ std::vector<double> log_probabilities(const Array& logits) {
 // What the task's evaluation gives, and beside it what the reference shows of the model inside.
 Named<Array> outputs_of(const Golden& golden, const Task& task, const State& state,
                         const Batch& batch) {
-  Named<Array> all = EvaluationRunner(task, state).run(batch).predictions;
+  Named<Array> all = EvaluationRunner(task, state).run({&batch, 1}).front().predictions;
   Recording recording({false, DType::f32});
   Graph& graph = recording.graph();
   Scope scope = recording.scope();
@@ -220,7 +220,7 @@ TEST_P(ReferenceRun, TwentySteps) {
     EvaluationRunner evaluation(*task, *state);
     Named<double> sums = normalisers(task->terms(), {batch});
     double loss = 0;
-    auto losses = evaluation.run(batch).losses;
+    auto losses = evaluation.run({&batch, 1}).front().losses;
     for (const LossTerm& term : task->terms()) {
       std::span<const float> values = losses.at(term.name).as<float>();
       std::span<const float> weights = batch.arrays.at(term.weight).as<float>();

@@ -67,7 +67,7 @@ Array rounded(const Array& x, DType dtype) {
 }
 
 std::vector<Array> evaluate(const Node& node, Arrays inputs) {
-  // One process has nothing to exchange, and runs in order anyway.
+  // One value has nothing to be added to, and nodes run in order anyway.
   if (node.op == &kAllReduceSum || node.op == &kBarrier) return {inputs.begin(), inputs.end()};
   auto found = loops().find(node.op);
   if (found == loops().end()) throw error("it is no primitive");
@@ -81,6 +81,21 @@ std::vector<Array> evaluate(const Node& node, Arrays inputs) {
 }
 
 }  // namespace
+
+Array sum_over_replicas(std::span<const Array> values) {
+  if (values.size() == 1) return values.front();
+  const ArrayType& type = values.front().type;
+  std::vector<double> sums(static_cast<size_t>(values.front().size()));
+  for (const Array& value : values) {
+    Array wide = widened(value);
+    std::span<const float> numbers = wide.as<float>();
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += double{numbers[i]};
+  }
+  Array sum = filled<float>(DType::f32, type.shape, [&](float* y) {
+    for (double value : sums) *y++ = static_cast<float>(value);
+  });
+  return rounded(sum, type.dtype);
+}
 
 std::vector<Array> evaluate_node(const Node& node, std::span<const Array> inputs) {
   try {

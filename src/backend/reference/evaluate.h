@@ -14,4 +14,7 @@ namespace bertrain {
 // outside its table, for an integer divided by zero, and for a composite (expand it first).
 std::vector<Array> evaluate_node(const Node& node, std::span<const Array> inputs);
 
+// all_reduce_sum: the sum of one value of each replica, made in double in their order, rounded once.
+Array sum_over_replicas(std::span<const Array> values);
+
 }  // namespace bertrain

@@ -1,6 +1,7 @@
 // The backend of plain loops: slow, in order, and easy to believe.
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "backend/backend.h"
 #include "backend/reference/evaluate.h"
@@ -11,9 +12,14 @@ namespace bertrain {
 namespace {
 
 struct ReferenceArray : DeviceArray {
-  explicit ReferenceArray(Array v) : value(std::move(v)) {}
-  const ArrayType& type() const override { return value.type; }
-  Array value;
+  ReferenceArray(std::vector<Array> v, Placement p) : values(std::move(v)), placement(p) {
+    whole = values.front().type;
+    if (placement == Placement::split) whole.shape[0] *= static_cast<int64_t>(values.size());
+  }
+  const ArrayType& type() const override { return whole; }
+  std::vector<Array> values;  // by replica
+  Placement placement;
+  ArrayType whole;
   bool dead = false;  // an output took its memory
 };
 
@@ -22,6 +28,11 @@ const ReferenceArray& alive(const DeviceArray& array) {
   check(own != nullptr, "an array of another backend");
   check(!own->dead, "this array was replaced by a program's output and is dead");
   return *own;
+}
+
+bool same_memory(const std::vector<Array>& a, const std::vector<Array>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Array& x, const Array& y) { return x.bytes == y.bytes; });
 }
 
 uint64_t bytes_of(const ArrayType& type) {
@@ -37,7 +48,7 @@ double flops_of(const Node& node) {
 
 class ReferenceProgram : public Program {
  public:
-  explicit ReferenceProgram(Graph graph) : graph_(std::move(graph)) {
+  ReferenceProgram(Graph graph, size_t replicas) : graph_(std::move(graph)), replicas_(replicas) {
     auto nodes = graph_.nodes();
     dies_.resize(nodes.size());
     std::vector<const Node*> last(nodes.size(), nullptr);  // the last reader of each node
@@ -69,23 +80,11 @@ class ReferenceProgram : public Program {
     for (const auto& [name, array] : inputs) {
       if (!graph_.find_input(name)) throw error("the program has no input '{}'", name);
     }
-    std::vector<std::vector<Array>> values(graph_.nodes().size());
+    std::vector<Values> values(graph_.nodes().size());
     for (const Node* node : graph_.nodes()) {
       size_t id = static_cast<size_t>(node->id);
       auto start = std::chrono::steady_clock::now();
-      if (node->op == &kInput) {
-        values[id] = {input_value(*node, inputs)};
-      } else if (node->op == &kConstant) {
-        values[id] = {node->value};
-      } else {
-        std::vector<Array> in;
-        for (Tensor t : node->inputs) {
-          in.push_back(
-              t ? values[static_cast<size_t>(t.node()->id)][static_cast<size_t>(t.output())]
-                : Array());
-        }
-        values[id] = evaluate_node(*node, in);
-      }
+      values[id] = value_of(*node, inputs, values);
       if (seconds) {
         std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
         (*seconds)[std::string(node->op->name)] += spent.count();
@@ -96,7 +95,9 @@ class ReferenceProgram : public Program {
     for (const Output& o : graph_.outputs()) {
       size_t id = static_cast<size_t>(o.value.node()->id),
              at = static_cast<size_t>(o.value.output());
-      results[o.name] = std::make_shared<ReferenceArray>(values[id][at]);
+      std::vector<Array> parts;
+      for (const std::vector<Array>& outputs : values[id]) parts.push_back(outputs[at]);
+      results[o.name] = std::make_shared<ReferenceArray>(std::move(parts), o.placement);
       if (auto replaced = inputs.find(o.name); replaced != inputs.end()) {
         static_cast<ReferenceArray&>(*replaced->second).dead = true;
       }
@@ -104,15 +105,45 @@ class ReferenceProgram : public Program {
     return results;
   }
 
-  static Array input_value(const Node& node, const DeviceArrays& inputs) {
+  using Values = std::vector<std::vector<Array>>;  // of one node: by replica, its outputs
+
+  Values value_of(const Node& node, const DeviceArrays& inputs,
+                  const std::vector<Values>& values) const {
+    if (node.op == &kInput) return input_value(node, inputs);
+    if (node.op == &kConstant) return Values(replicas_, {node.value});
+    Values in(replicas_);
+    for (size_t r = 0; r < replicas_; ++r) {
+      for (Tensor t : node.inputs) {
+        in[r].push_back(
+            t ? values[static_cast<size_t>(t.node()->id)][r][static_cast<size_t>(t.output())]
+              : Array());
+      }
+    }
+    if (node.op == &kAllReduceSum) {
+      std::vector<Array> addends;
+      for (const std::vector<Array>& inputs_of_one : in) addends.push_back(inputs_of_one.front());
+      return Values(replicas_, {sum_over_replicas(addends)});
+    }
+    Values out = {evaluate_node(node, in[0])};
+    for (size_t r = 1; r < replicas_; ++r) {
+      // What is equal everywhere is computed once.
+      out.push_back(same_memory(in[r], in[0]) ? out[0] : evaluate_node(node, in[r]));
+    }
+    return out;
+  }
+
+  Values input_value(const Node& node, const DeviceArrays& inputs) const {
     auto found = inputs.find(node.name);
     if (found == inputs.end()) throw error("input '{}' of the program is missing", node.name);
-    const Array& value = alive(*found->second).value;
-    if (value.type != node.outputs[0]) {
-      throw error("input '{}' must be {}, but is {}", node.name, to_string(node.outputs[0]),
-                  to_string(value.type));
+    const ReferenceArray& array = alive(*found->second);
+    if (array.values.front().type != node.outputs[0] || array.placement != node.placement) {
+      throw error("input '{}' must be {}, but is {}{}", node.name, to_string(node.outputs[0]),
+                  to_string(array.values.front().type),
+                  array.placement == node.placement ? "" : ", put with another placement");
     }
-    return value;
+    Values values;
+    for (const Array& value : array.values) values.push_back({value});
+    return values;
   }
 
   // Each value takes memory from its node to its last reader; those of reshape and barrier are their
@@ -162,26 +193,48 @@ class ReferenceProgram : public Program {
   }
 
   Graph graph_;
+  size_t replicas_;
   std::vector<std::vector<size_t>> dies_;  // by node: the nodes whose values nothing reads after it
   ProgramFacts facts_;
 };
 
 class ReferenceBackend : public Backend {
  public:
-  int replicas() const override { return 1; }
-  int64_t row_slots(int64_t) const override { return 0; }
+  ReferenceBackend(int replicas, bool short_rows) : replicas_(replicas), short_rows_(short_rows) {
+    check(replicas >= 1, "a program runs on one replica at least");
+  }
+  int replicas() const override { return replicas_; }
+  int64_t row_slots(int64_t max_sequence) const override { return short_rows_ ? max_sequence : 0; }
   bool takes(const Node&) const override { return false; }
   std::unique_ptr<Program> compile(const Graph& graph) override {
-    return std::make_unique<ReferenceProgram>(expand(graph, [](const Node&) { return false; }));
+    return std::make_unique<ReferenceProgram>(expand(graph, [](const Node&) { return false; }),
+                                              static_cast<size_t>(replicas_));
   }
-  std::shared_ptr<DeviceArray> put(const Array& value, Placement) override {
-    return std::make_shared<ReferenceArray>(value);
+  std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
+    std::vector<Array> values = placement == Placement::split
+                                    ? split_parts(value, replicas_)
+                                    : std::vector<Array>(static_cast<size_t>(replicas_), value);
+    return std::make_shared<ReferenceArray>(std::move(values), placement);
   }
-  Array get(const DeviceArray& value) override { return alive(value).value; }
+  Array get(const DeviceArray& array) override {
+    const std::vector<Array>& values = alive(array).values;
+    if (alive(array).placement == Placement::split) return join_parts(values);
+    for (const Array& value : values) {
+      check(std::memcmp(value.bytes.get(), values[0].bytes.get(), value.byte_size()) == 0,
+            "what is said to be replicated is equal on every replica");
+    }
+    return values[0];
+  }
+
+ private:
+  int replicas_;
+  bool short_rows_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_reference_backend() { return std::make_unique<ReferenceBackend>(); }
+std::unique_ptr<Backend> make_reference_backend(int replicas, bool short_rows) {
+  return std::make_unique<ReferenceBackend>(replicas, short_rows);
+}
 
 }  // namespace bertrain

@@ -174,6 +174,29 @@ TEST(Reference, OutputsReplaceInputsOfTheirName) {
   EXPECT_THROW(program->run({{"w", before}}), std::logic_error);
 }
 
+TEST(Reference, ReplicasRunOnTheirPartsAndSumOverAll) {
+  auto backend = make_reference_backend(3);
+  EXPECT_EQ(backend->replicas(), 3);
+  Graph g;
+  Tensor w = g.input("w", {DType::f32, {2}}), x = g.input("x", {DType::f32, {2}}, Placement::split);
+  g.output("w", w + all_reduce_sum(x));
+  g.output("y", w * x, Placement::split);
+  g.output("own", w * x);  // of each replica, under the name of what is equal everywhere
+  auto program = backend->compile(g);
+  auto given = backend->put(f32({2}, {10, 100}), Placement::replicate);
+  auto parts = backend->put(f32({6}, {1, 2, 3, 4, 5, 6}), Placement::split);
+  EXPECT_EQ(parts->type().shape, (Shape{6}));
+  EXPECT_EQ(given->type().shape, (Shape{2}));
+  EXPECT_THAT(list<float>(backend->get(*parts)), ElementsAre(1, 2, 3, 4, 5, 6));
+  DeviceArrays out = program->run({{"w", given}, {"x", parts}});
+  EXPECT_THAT(list<float>(backend->get(*out["w"])), ElementsAre(19, 112));
+  EXPECT_THAT(list<float>(backend->get(*out["y"])), ElementsAre(10, 200, 30, 400, 50, 600));
+  EXPECT_THROW(backend->get(*out["own"]), std::logic_error);
+  EXPECT_THROW(backend->put(f32({4}, {1, 2, 3, 4}), Placement::split), std::logic_error);
+  auto replicated = backend->put(f32({2}, {1, 2}), Placement::replicate);
+  EXPECT_THROW(program->run({{"w", out["w"]}, {"x", replicated}}), Error);
+}
+
 TEST(Reference, RefusesWrongInputs) {
   auto backend = make_reference_backend();
   Graph g;
