@@ -3,23 +3,54 @@
 
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/kernels/instruction_set.h"
+#include "backend/pjrt/find_plugin.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/hardware.h"
 #include "cli/options.h"
 #include "storage/disk_space.h"
 
 namespace bertrain {
 
-std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options) {
-  if (device == "cpu") return make_cpu_backend(options);
-  if (device == "reference") return make_reference_backend();
-  std::string kind = device.substr(0, device.find(':'));
-  if (kind == "gpu" || kind == "tpu" || kind == "plugin") {
-    throw usage_error("--device={}: this build has no backend for {} yet; --device=cpu runs here",
-                      device, kind == "plugin" ? "plugins" : kind);
+namespace {
+
+std::string plugin_of(const std::string& kind, const std::string& rest, const std::string& device) {
+  if (kind != "plugin") return require_plugin(kind);
+  if (rest.empty()) throw usage_error("--device={}: plugin:PATH expected", device);
+  bool is_kind = rest == "cpu" || rest == "gpu" || rest == "tpu";
+  return is_kind ? require_plugin(rest) : rest;
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
+                                      int64_t replicas) {
+  auto alone = [&](std::unique_ptr<Backend> backend) {
+    if (replicas > 1) {
+      throw usage_error("--replicas={}: --device={} is one device; plugins have several", replicas,
+                        device);
+    }
+    return backend;
+  };
+  if (device == "cpu") return alone(make_cpu_backend(options));
+  if (device == "reference") return alone(make_reference_backend());
+  size_t colon = device.find(':');
+  std::string kind = device.substr(0, colon);
+  std::string rest = colon == std::string::npos ? "" : device.substr(colon + 1);
+  if (kind == "plugin" || device == "gpu" || device == "tpu") {
+    PluginTarget target;
+    target.path = plugin_of(kind, rest, device);
+    target.devices = static_cast<int>(replicas);
+    return make_plugin_backend(target, options);
   }
-  std::string near = nearest(device, {"cpu", "reference", "gpu", "tpu"});
-  throw usage_error("--device={}: cpu or reference expected{}", device,
+  if (kind == "gpu" || kind == "tpu") {
+    hardware_named(device);
+    throw usage_error(
+        "--device={} names hardware to plan for; --device={} runs on what this machine has", device,
+        kind);
+  }
+  std::string near = nearest(device, {"cpu", "reference", "gpu", "tpu", "plugin:"});
+  throw usage_error("--device={}: cpu, gpu, tpu, plugin:PATH or reference expected{}", device,
                     near.empty() ? "" : " (did you mean " + near + "?)");
 }
 

@@ -9,9 +9,11 @@
 
 namespace bertrain {
 
-// "cpu" or "reference". Throws a usage error for devices that this build has no backend for, and
-// for unknown ones.
-std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options);
+// "cpu", "reference", "gpu" and "tpu" (by the plugin that is found, see backend/pjrt/find_plugin.h),
+// "plugin:PATH" or "plugin:cpu" (the one that is found). replicas: devices to use, 0: all that a
+// plugin has (one, where it is for the CPU). Throws a usage error for what is none of them, or not here.
+std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
+                                      int64_t replicas = 0);
 
 // The instruction set that decides a device's bits; "" where none does.
 std::string instruction_set_of(const std::string& device);
