@@ -13,10 +13,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "cli/devices_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/finetune_command.h"
 #include "cli/inspect_command.h"
 #include "cli/options.h"
+#include "cli/plan_command.h"
 #include "cli/predict_command.h"
 #include "cli/prepare_command.h"
 #include "cli/pretrain_command.h"
@@ -37,8 +39,9 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
-    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand, &kFinetuneCommand,
-    &kEvaluateCommand, &kPredictCommand,  &kInspectCommand, &kVersionCommand,
+    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand,
+    &kFinetuneCommand, &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
+    &kPlanCommand,     &kDevicesCommand,  &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {

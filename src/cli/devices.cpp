@@ -24,7 +24,7 @@ std::string plugin_of(const std::string& kind, const std::string& rest, const st
 }  // namespace
 
 std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
-                                      int64_t replicas) {
+                                      int64_t replicas, std::optional<int64_t> least_turns) {
   auto alone = [&](std::unique_ptr<Backend> backend) {
     if (replicas > 1) {
       throw usage_error("--replicas={}: --device={} is one device; plugins have several", replicas,
@@ -41,6 +41,7 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
     PluginTarget target;
     target.path = plugin_of(kind, rest, device);
     target.devices = static_cast<int>(replicas);
+    target.least_turns = least_turns;
     return make_plugin_backend(target, options);
   }
   if (kind == "gpu" || kind == "tpu") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/backend.h"
@@ -11,9 +12,10 @@ namespace bertrain {
 
 // "cpu", "reference", "gpu" and "tpu" (by the plugin that is found, see backend/pjrt/find_plugin.h),
 // "plugin:PATH" or "plugin:cpu" (the one that is found). replicas: devices to use, 0: all that a
-// plugin has (one, where it is for the CPU). Throws a usage error for what is none of them, or not here.
+// plugin has (one, where it is for the CPU); least_turns as in PluginTarget. Throws a usage error for what is none of them, or not here.
 std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
-                                      int64_t replicas = 0);
+                                      int64_t replicas = 0,
+                                      std::optional<int64_t> least_turns = {});
 
 // The instruction set that decides a device's bits; "" where none does.
 std::string instruction_set_of(const std::string& device);

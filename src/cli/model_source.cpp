@@ -70,6 +70,17 @@ BertConfig read_config(const std::string& file, const std::string& preset) {
 
 }  // namespace
 
+BertConfig model_shape(const std::string& model, const std::string& bert_config_file,
+                       const std::string& preset, size_t vocab_size) {
+  if (model.empty() == bert_config_file.empty()) {
+    throw usage_error(
+        "the model's shape is needed: either --model=base (or tiny, mini, small, "
+        "medium, large) or --bert_config_file");
+  }
+  return model.empty() ? read_config(bert_config_file, preset)
+                       : new_config(model, preset, vocab_size);
+}
+
 std::optional<std::string> find_model_folder(const std::string& given) {
   std::string path = without_slashes(given);
   if (is_model_folder(path)) return path;

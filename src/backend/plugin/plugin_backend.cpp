@@ -1,6 +1,6 @@
 // The backend behind a plugin: one StableHLO module per program, one replica per device.
-#include "backend/plugin/program.h"
 #include "backend/pjrt/topology.h"
+#include "backend/plugin/program.h"
 #include "base/error.h"
 
 namespace bertrain {
@@ -44,15 +44,17 @@ class PjrtBackend : public Backend {
 // Hardware that is not there: programs compile, and say what they would need.
 class CompiledOnly : public Program {
  public:
-  explicit CompiledOnly(PjrtTopology::Compiled compiled) : compiled_(std::move(compiled)) {}
+  explicit CompiledOnly(PjrtTopology::Compiled compiled) : facts_(std::move(compiled.facts)) {
+    facts_.operations = std::move(compiled.operations);
+  }
   DeviceArrays run(DeviceArrays) override {
     throw error("a program for hardware that is not here can be compiled, but not run");
   }
-  ProgramFacts facts() const override { return compiled_.facts; }
+  ProgramFacts facts() const override { return facts_; }
   Named<double> profile(DeviceArrays) override { return run({}), Named<double>{}; }
 
  private:
-  PjrtTopology::Compiled compiled_;
+  ProgramFacts facts_;
 };
 
 class TopologyBackend : public Backend {
