@@ -24,7 +24,8 @@ struct NamedBackend {
   std::function<std::unique_ptr<Backend>()> make;  // gives null: there is no plugin here
   bool is_plugin() const { return name.starts_with("plugin"); }
 };
-inline constexpr const char* kNoPlugin = "BERTRAIN_CPU_PLUGIN names no plugin for the CPU";
+inline constexpr const char* kNoPlugin =
+    "BERTRAIN_CPU_PLUGIN names no plugin for the CPU (./dev plugin cpu)";
 inline void PrintTo(const NamedBackend& backend, std::ostream* out) { *out << backend.name; }
 std::vector<NamedBackend> golden_backends();
 // A plugin for the CPU, if there is one: with the two layers as they are, and as a loop.

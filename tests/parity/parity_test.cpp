@@ -68,7 +68,8 @@ TEST(Parity, BackendsEqualTheReference) { expect_equal_to_reference(all_backends
 
 TEST(Parity, ThePluginEqualsTheReference) {
   const char* plugin = std::getenv("BERTRAIN_CPU_PLUGIN");
-  if (plugin == nullptr) GTEST_SKIP() << "BERTRAIN_CPU_PLUGIN names no plugin for the CPU";
+  if (plugin == nullptr)
+    GTEST_SKIP() << "BERTRAIN_CPU_PLUGIN names no plugin for the CPU (./dev plugin cpu)";
   PluginTarget target;
   target.path = plugin;
   std::vector<NamedBackend> one;
