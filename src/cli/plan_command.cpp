@@ -59,7 +59,7 @@ void check_options(const PlanOptions& o) {
   require_between("train_batch_size", o.train_batch_size, 1, kMaxBatchSize);
   require_between("accumulate", o.accumulate, 1, o.train_batch_size);
   require_between("max_predictions_per_seq", o.max_predictions_per_seq, 1, o.max_seq_length);
-  require_between("replicas", o.replicas, 0, 4096);
+  require_between("replicas", o.replicas, 0, kMaxReplicas);
   require_between("threads", o.threads, 0, kMaxThreads);
 }
 

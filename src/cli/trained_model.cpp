@@ -44,7 +44,9 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
   v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
   v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
-  v("device", device, "cpu or reference (plain loops, for checking)");
+  v("device", device,
+    "cpu, gpu, tpu, plugin:PATH (a PJRT plugin) or reference (plain loops, for checking)");
+  v("replicas", replicas, "devices of a plugin to use; 0: all (of one for the CPU, one)");
   v("dtype", dtype, "fp32 or bf16 activations");
   v("threads", threads, "0: as many as the machine or its cgroup allows");
   v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
@@ -54,6 +56,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   if (o.model_dir.empty()) throw usage_error("--model_dir is needed: a model folder, or a run");
   if (o.input_file.empty()) throw usage_error("--input_file is needed");
   require_between("threads", o.threads, 0, kMaxThreads);
+  require_between("replicas", o.replicas, 0, kMaxReplicas);
   use_threads(o.threads);
   std::optional<std::string> path = find_model_folder(o.model_dir);
   if (!path) throw error("--model_dir={}: no model folder (there is no config.json)", o.model_dir);
@@ -78,8 +81,8 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   EvaluationSize size;
   size.choice.batch_size = batch_size;
   size.choice.memory = parse_memory(o.memory);
-  backend_ =
-      open_backend(o.device, {loop_threads(), size.choice.memory, nullptr, leave_if_stopped});
+  backend_ = open_backend(o.device, {loop_threads(), size.choice.memory, nullptr, leave_if_stopped},
+                          o.replicas);
   require_memory(task.config, false, size.choice.memory);
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);

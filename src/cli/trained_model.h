@@ -20,7 +20,7 @@ struct InferenceOptions {
   std::optional<bool> header;
   bool skip_corrupt = false;
   std::string device = "cpu", dtype = "fp32", memory;
-  int64_t threads = 0;
+  int64_t threads = 0, replicas = 0;
 
   void each(OptionVisitor& v);
 };

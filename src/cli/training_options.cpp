@@ -75,7 +75,9 @@ void TrainingOptions::each(OptionVisitor& v) {
     "examples that are shuffled at a time, and files of records as such; 1: file order; 0: all of "
     "a table, 10000 of records");
   v("seed", seed, "of first weights, shuffles and dropout");
-  v("device", device, "cpu or reference (plain loops, for checking)");
+  v("device", device,
+    "cpu, gpu, tpu, plugin:PATH (a PJRT plugin) or reference (plain loops, for checking)");
+  v("replicas", replicas, "devices of a plugin to use; 0: all (of one for the CPU, one)");
   v("dtype", dtype, "fp32 or bf16 activations");
   v("threads", threads, "0: as many as the machine or its cgroup allows");
   v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
@@ -93,8 +95,9 @@ void TrainingOptions::each(OptionVisitor& v) {
 }
 
 std::vector<std::string> neutral_options() {
-  return {"output_dir", "threads",   "memory",     "eval_batch_size", "eval_every", "save_every",
-          "keep",       "log_every", "stop_after", "resume",          "overwrite",  "test_file"};
+  return {"output_dir", "threads",    "replicas", "memory",    "eval_batch_size",
+          "eval_every", "save_every", "keep",     "log_every", "stop_after",
+          "resume",     "overwrite",  "test_file"};
 }
 
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,
@@ -120,6 +123,7 @@ void check_training_options(const TrainingOptions& o) {
   require_at_least("shuffle_buffer", o.shuffle_buffer, 0);
   require_at_least("seed", o.seed, 0);
   require_between("threads", o.threads, 0, kMaxThreads);
+  require_between("replicas", o.replicas, 0, kMaxReplicas);
   require_at_least("keep", o.keep, 1);
   require_at_least("log_every", o.log_every, 1);
   require_between("stop_after", o.stop_after, 0, kMaxSteps);

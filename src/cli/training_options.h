@@ -19,7 +19,7 @@ struct TrainingOptions {
   std::string eval_every = "never", save_every = "10m", resume = "auto";
   std::string bias_correction = "none", best_metric;
   int64_t train_batch_size = 32, eval_batch_size = 32, num_train_steps = 0;
-  int64_t accumulate = 0, shuffle_buffer = 0, seed = 12345, threads = 0;
+  int64_t accumulate = 0, replicas = 0, shuffle_buffer = 0, seed = 12345, threads = 0;
   int64_t log_every = 10, keep = 2, stop_after = 0;
   double learning_rate = 5e-5, end_learning_rate = 0, clip_norm = 1;
   double weight_decay = 0.01, adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-6;

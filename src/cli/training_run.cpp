@@ -250,7 +250,8 @@ void TrainingRun::open_machine(bool trains) {
   agree_instruction_set();
   dtype_ = agreed_dtype();
   backend_ = open_backend(options_.device,
-                          {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped});
+                          {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped},
+                          options_.replicas);
 }
 
 void TrainingRun::prepare_steps() {

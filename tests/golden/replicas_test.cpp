@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/error.h"
 #include "storage/storage.h"
@@ -29,7 +30,11 @@ class Replicas : public testing::TestWithParam<std::string> {
   // Three steps on the golden's examples; with `slots`, in micro-batches of one example and so many
   // slots.
   Run train(int replicas, int64_t slots, bool short_rows = false) {
-    auto backend = make_reference_backend(replicas, short_rows);
+    return train_on(make_reference_backend(replicas, short_rows), slots);
+  }
+
+  Run train_on(std::unique_ptr<Backend> backend, int64_t slots) {
+    int replicas = backend->replicas();
     auto task = golden.task();
     StepOptions options = golden.step_options();
     auto state = make_state(golden, *task, *backend, options.optimizer.get());
@@ -59,16 +64,19 @@ class Replicas : public testing::TestWithParam<std::string> {
     return run;
   }
 
-  static void expect_same(const Run& got, const Run& want) {
+  // f32 sums of another device, in another order.
+  static constexpr double kExact = 1e-6, kDevice = 1e-5;
+
+  static void expect_same(const Run& got, const Run& want, double within = kExact) {
     for (size_t i = 0; i < want.results.size(); ++i) {
       const StepResult &a = got.results[i], &b = want.results[i];
-      EXPECT_NEAR(a.loss, b.loss, 1e-6 * b.loss) << "step " << i;
-      EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-6 * b.gradient_norm) << "step " << i;
-      for (const auto& [term, loss] : b.losses) EXPECT_NEAR(a.losses.at(term), loss, 1e-6 * loss);
+      EXPECT_NEAR(a.loss, b.loss, within * b.loss) << "step " << i;
+      EXPECT_NEAR(a.gradient_norm, b.gradient_norm, within * b.gradient_norm) << "step " << i;
+      for (const auto& [term, loss] : b.losses) EXPECT_NEAR(a.losses.at(term), loss, within * loss);
     }
     for (const auto& [name, value] : want.state) {
       if (is_key_bias(name)) continue;
-      EXPECT_LE(difference(got.state.at(name), value), 1e-6) << name;
+      EXPECT_LE(difference(got.state.at(name), value), within) << name;
     }
   }
 
@@ -102,6 +110,12 @@ TEST_P(Replicas, TakeTheSameStepsOnManyRows) {
   }
 }
 
+TEST_P(Replicas, OfAPluginTakeTheSameSteps) {
+  if (!plugin_with(1)) GTEST_SKIP() << kNoPlugin;
+  Run one = train(1, 0);
+  for (int replicas : kCounts) expect_same(train_on(plugin_with(replicas), 0), one, kDevice);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tasks, Replicas, testing::Values("tf1_pretrain", "tf1_classify"),
                          [](const auto& info) { return info.param; });
 
@@ -110,7 +124,7 @@ struct Scored {
   std::vector<std::vector<float>> probabilities;
   Json scores;
 };
-Scored score(int replicas, int64_t count) {
+Scored score(std::unique_ptr<Backend> backend, int64_t count) {
   Golden golden("tf1_classify");
   ClassificationOptions options;
   options.train_file = "mem://replicas/train.tsv";
@@ -127,7 +141,6 @@ Scored score(int replicas, int64_t count) {
   std::vector<std::string> pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"};
   auto task = make_classification(options, golden.config,
                                   std::make_shared<Tokenizer>(Vocabulary(pieces)), nullptr);
-  auto backend = make_reference_backend(replicas, replicas == 2);
   State state(*backend, parameters_of(*task));
   state.initialise(3);
   EvaluationRunner runner(*task, state);
@@ -144,24 +157,34 @@ Scored score(int replicas, int64_t count) {
   return scored;
 }
 
-TEST(ReplicasEvaluate, EveryRowOnceAndInOrder) {
-  for (int64_t count : {1, 3, 4, 5, 9}) {
-    Scored one = score(1, count);
-    ASSERT_EQ(std::ssize(one.probabilities), count);
-    for (int replicas : {2, 4}) {
-      Scored more = score(replicas, count);
-      ASSERT_EQ(more.probabilities.size(), one.probabilities.size());
-      for (size_t row = 0; row < one.probabilities.size(); ++row) {
-        for (size_t c = 0; c < 3; ++c) {
-          EXPECT_NEAR(more.probabilities[row][c], one.probabilities[row][c], 1e-6)
-              << "row " << row << " of " << count << " on " << replicas;
-        }
+// As one replica of plain loops scores them.
+void expect_every_row(const std::function<std::unique_ptr<Backend>(int)>& make, int64_t count,
+                      double within) {
+  Scored one = score(make_reference_backend(), count);
+  ASSERT_EQ(std::ssize(one.probabilities), count);
+  for (int replicas : {2, 4}) {
+    Scored more = score(make(replicas), count);
+    ASSERT_EQ(more.probabilities.size(), one.probabilities.size());
+    for (size_t row = 0; row < one.probabilities.size(); ++row) {
+      for (size_t c = 0; c < 3; ++c) {
+        EXPECT_NEAR(more.probabilities[row][c], one.probabilities[row][c], within)
+            << "row " << row << " of " << count << " on " << replicas;
       }
-      EXPECT_EQ(more.scores.at("eval_accuracy"), one.scores.at("eval_accuracy"));
-      EXPECT_NEAR(more.scores.at("eval_loss").get<double>(),
-                  one.scores.at("eval_loss").get<double>(), 1e-6);
     }
+    EXPECT_EQ(more.scores.at("eval_accuracy"), one.scores.at("eval_accuracy"));
+    EXPECT_NEAR(more.scores.at("eval_loss").get<double>(), one.scores.at("eval_loss").get<double>(),
+                within);
   }
+}
+
+TEST(ReplicasEvaluate, EveryRowOnceAndInOrder) {
+  auto make = [](int replicas) { return make_reference_backend(replicas, replicas == 2); };
+  for (int64_t count : {1, 3, 4, 5, 9}) expect_every_row(make, count, 1e-6);
+}
+
+TEST(ReplicasEvaluate, EveryRowOnceAndInOrderOnAPlugin) {
+  if (!plugin_with(1)) GTEST_SKIP() << kNoPlugin;
+  for (int64_t count : {1, 5}) expect_every_row(plugin_with, count, 1e-5);
 }
 
 }  // namespace

@@ -47,18 +47,24 @@ std::vector<NamedBackend> golden_backends() {
           {"cpu", [] { return make_cpu_backend({}); }}};
 }
 
+namespace {
+
+std::unique_ptr<Backend> opened(int devices, int64_t least_turns) {
+  const char* path = std::getenv("BERTRAIN_CPU_PLUGIN");
+  if (path == nullptr) return nullptr;
+  PluginTarget target;
+  target.path = path;
+  target.devices = devices;
+  target.least_turns = least_turns;
+  return make_plugin_backend(target, {});
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> plugin_with(int devices) { return opened(devices, 2); }
+
 std::vector<NamedBackend> plugin_backends() {
-  auto opened = [](int64_t least_turns) {
-    return [least_turns]() -> std::unique_ptr<Backend> {
-      const char* path = std::getenv("BERTRAIN_CPU_PLUGIN");
-      if (path == nullptr) return nullptr;
-      PluginTarget target;
-      target.path = path;
-      target.least_turns = least_turns;
-      return make_plugin_backend(target, {});
-    };
-  };
-  return {{"plugin", opened(0)}, {"plugin_loops", opened(2)}};
+  return {{"plugin", [] { return opened(1, 0); }}, {"plugin_loops", [] { return opened(1, 2); }}};
 }
 
 std::vector<NamedBackend> golden_and_plugin_backends() {

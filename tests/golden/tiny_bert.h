@@ -31,6 +31,7 @@ std::vector<NamedBackend> golden_backends();
 // A plugin for the CPU, if there is one: with the two layers as they are, and as a loop.
 std::vector<NamedBackend> plugin_backends();
 std::vector<NamedBackend> golden_and_plugin_backends();
+std::unique_ptr<Backend> plugin_with(int devices);  // null: there is no plugin here
 
 std::string golden_path(const std::string& name);  // in tests/data
 
