@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/array.h"
-#include "data/placement.h"
+#include "data/placement/placement.h"
 #include "data/streams.h"
 
 namespace bertrain {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "data/placement/capacity_choice.h"
 #include "storage/disk_space.h"
 #include "train/training_stream.h"
 

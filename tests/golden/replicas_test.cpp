@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "data/placement/capacity_choice.h"
 #include "storage/storage.h"
 #include "task/classification.h"
 #include "tiny_bert.h"

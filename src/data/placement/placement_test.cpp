@@ -1,5 +1,5 @@
 // Placement: nothing lost, nothing cut, nothing over capacity, little waste.
-#include "data/placement.h"
+#include "data/placement/placement.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "data/placement/capacity_choice.h"
 
 namespace bertrain {
 namespace {
