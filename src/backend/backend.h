@@ -55,6 +55,8 @@ class Backend {
   // program takes (sums over a replica's micro-batches).
   virtual int replicas() const = 0;
   virtual int64_t row_slots(int64_t max_sequence) const = 0;  // S of a row; 0 = one long row
+  // Bytes that programs may have of one device's own memory; 0: not known, or the machine's.
+  virtual uint64_t device_memory() const { return 0; }
   virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
   // expands what it does not take
   virtual std::unique_ptr<Program> compile(const Graph& graph) = 0;

@@ -12,16 +12,15 @@
 
 namespace bertrain {
 
-namespace {
-
-std::string plugin_of(const std::string& kind, const std::string& rest, const std::string& device) {
-  if (kind != "plugin") return require_plugin(kind);
-  if (rest.empty()) throw usage_error("--device={}: plugin:PATH expected", device);
-  bool is_kind = rest == "cpu" || rest == "gpu" || rest == "tpu";
-  return is_kind ? require_plugin(rest) : rest;
+std::optional<std::string> plugin_of(const std::string& device) {
+  if (device == "gpu" || device == "tpu") return require_plugin(device);
+  constexpr std::string_view kPrefix = "plugin:";
+  if (!device.starts_with(kPrefix)) return std::nullopt;
+  std::string path = device.substr(kPrefix.size());
+  if (path.empty()) throw usage_error("--device={}: plugin:PATH expected", device);
+  bool is_kind = path == "cpu" || path == "gpu" || path == "tpu";
+  return is_kind ? require_plugin(path) : path;
 }
-
-}  // namespace
 
 std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
                                       int64_t replicas, std::optional<int64_t> least_turns) {
@@ -34,21 +33,18 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
   };
   if (device == "cpu") return alone(make_cpu_backend(options));
   if (device == "reference") return alone(make_reference_backend());
-  size_t colon = device.find(':');
-  std::string kind = device.substr(0, colon);
-  std::string rest = colon == std::string::npos ? "" : device.substr(colon + 1);
-  if (kind == "plugin" || device == "gpu" || device == "tpu") {
+  if (std::optional<std::string> plugin = plugin_of(device)) {
     PluginTarget target;
-    target.path = plugin_of(kind, rest, device);
+    target.path = *plugin;
     target.devices = static_cast<int>(replicas);
     target.least_turns = least_turns;
     return make_plugin_backend(target, options);
   }
-  if (kind == "gpu" || kind == "tpu") {
+  if (is_hardware(device)) {
     hardware_named(device);
     throw usage_error(
         "--device={} names hardware to plan for; --device={} runs on what this machine has", device,
-        kind);
+        device.substr(0, device.find(':')));
   }
   std::string near = nearest(device, {"cpu", "reference", "gpu", "tpu", "plugin:"});
   throw usage_error("--device={}: cpu, gpu, tpu, plugin:PATH or reference expected{}", device,

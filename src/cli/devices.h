@@ -17,6 +17,10 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
                                       int64_t replicas = 0,
                                       std::optional<int64_t> least_turns = {});
 
+// The path of the plugin that a device's name stands for; none where it stands for no plugin. Throws a
+// usage error where there is none to be found.
+std::optional<std::string> plugin_of(const std::string& device);
+
 // The instruction set that decides a device's bits; "" where none does.
 std::string instruction_set_of(const std::string& device);
 // From now on that one. Throws Error if this machine does not have it.

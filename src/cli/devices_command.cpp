@@ -9,6 +9,7 @@
 #include "backend/pjrt/runtime.h"
 #include "base/error.h"
 #include "base/machine.h"
+#include "cli/devices.h"
 #include "cli/hardware.h"
 #include "cli/options.h"
 #include "storage/disk_space.h"
@@ -32,28 +33,28 @@ void print_cpu(std::ostream& out) {
       << readable_bytes(usable_memory()) << " of memory\n";
 }
 
-// Whether it can be used.
-bool print_plugin(const std::string& name, const std::string& path, std::ostream& out) {
-  try {
-    auto client = PjrtClient::open({path, 0});
-    out << name << ": " << client->description();
-    if (uint64_t memory = client->device_memory()) {
-      out << ", " << readable_bytes(memory) << " of memory each";
-    }
-    out << "\n  " << path << "\n";
-    return true;
-  } catch (const Error& e) {
-    out << name << ": not usable: " << e.what() << "\n  " << path << "\n";
-    return false;
+// Throws Error where it cannot be used.
+void print_plugin(const std::string& name, const std::string& path, std::ostream& out) {
+  auto client = PjrtClient::open({path, 0});
+  out << name << ": " << client->description();
+  if (uint64_t memory = client->device_memory()) {
+    out << ", " << readable_bytes(memory) << " of memory each";
   }
+  out << "\n  " << path << "\n";
 }
 
+// One of several: what cannot be used is said, and no failure.
 void print_kind(const std::string& kind, std::ostream& out) {
   std::string name = kind == "cpu" ? "plugin:cpu" : kind;
-  if (std::optional<std::string> path = find_plugin(kind)) {
-    print_plugin(name, *path, out);
-  } else {
+  std::optional<std::string> path = find_plugin(kind);
+  if (!path) {
     out << name << ": no plugin; ./dev plugin " << kind << " fetches one\n";
+    return;
+  }
+  try {
+    print_plugin(name, *path, out);
+  } catch (const Error& e) {
+    out << name << ": not usable: " << e.what() << "\n  " << *path << "\n";
   }
 }
 
@@ -62,14 +63,8 @@ void run_devices(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kDevicesCommand, o.each(), out);
   parse_only_options(args, o.each());
   if (o.device == "cpu") return print_cpu(out);
-  if (o.device == "gpu" || o.device == "tpu" || o.device == "plugin:cpu") {
-    return print_kind(o.device == "plugin:cpu" ? "cpu" : o.device, out);
-  }
-  if (o.device.starts_with("plugin:")) {
-    if (!print_plugin("plugin", o.device.substr(7), out)) {
-      throw error("{} is not usable", o.device);
-    }
-    return;
+  if (std::optional<std::string> path = plugin_of(o.device)) {
+    return print_plugin(o.device, *path, out);
   }
   if (!o.device.empty()) {
     throw usage_error("--device={}: cpu, gpu, tpu or plugin:PATH expected", o.device);

@@ -9,18 +9,20 @@
 namespace bertrain {
 namespace {
 
-constexpr uint64_t kGiB = uint64_t{1} << 30;
+// Rounded down, as a compiler's message has two digits of it.
+constexpr uint64_t gib(double number) { return static_cast<uint64_t>(number * 1024) << 20; }
 
-// Names of a cloud's slices count cores up to v4 (two a chip) and chips after that.
+// Names of a cloud's slices count cores up to v4 (two a chip, each a device) and v5p (two a chip, one
+// device), else chips.
 const std::vector<Hardware> kHardware = {
-    {"tpu:v2-8", "v2:2x2", 8, 8 * kGiB, "TPU v2: 4 chips, 8 cores"},
-    {"tpu:v2-32", "v2:4x4", 32, 8 * kGiB, "TPU v2: 16 chips, 32 cores"},
-    {"tpu:v3-8", "v3:2x2", 8, 16 * kGiB, "TPU v3: 4 chips, 8 cores"},
-    {"tpu:v4-8", "v4:2x2x1", 8, 32 * kGiB, "TPU v4: 4 chips, 8 cores"},
-    {"tpu:v5e-4", "v5e:2x2", 4, 16 * kGiB, "TPU v5e: 4 chips"},
-    {"tpu:v5p-8", "v5p:2x2x1", 4, 95 * kGiB, "TPU v5p: 4 chips, 8 cores"},
-    {"tpu:v6e-4", "v6e:2x2", 4, 31 * kGiB, "TPU v6e: 4 chips"},
-    {"gpu:h100", "", 1, 79 * kGiB, "NVIDIA H100 SXM, 80 GB"},
+    {"tpu:v2-8", "v2:2x2", 8, gib(7.48), "TPU v2: 4 chips, 8 cores"},
+    {"tpu:v2-32", "v2:4x4", 32, gib(7.48), "TPU v2: 16 chips, 32 cores"},
+    {"tpu:v3-8", "v3:2x2", 8, gib(15.48), "TPU v3: 4 chips, 8 cores"},
+    {"tpu:v4-8", "v4:2x2x1", 8, gib(15.25), "TPU v4: 4 chips, 8 cores"},
+    {"tpu:v5e-4", "v5e:2x2", 4, gib(15.75), "TPU v5e: 4 chips"},
+    {"tpu:v5p-8", "v5p:2x2x1", 4, gib(95.73), "TPU v5p: 4 chips, 8 cores"},
+    {"tpu:v6e-4", "v6e:2x2", 4, gib(31.24), "TPU v6e: 4 chips"},
+    {"gpu:h100", "", 1, gib(79), "NVIDIA H100 SXM, 80 GB"},
 };
 
 // What XLA's compiler asks about a GPU, in its own text form; the figures are those of the chip.
@@ -52,6 +54,10 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 }  // namespace
 
 const std::vector<Hardware>& all_hardware() { return kHardware; }
+
+bool is_hardware(std::string_view device) {
+  return device.starts_with("tpu:") || device.starts_with("gpu:");
+}
 
 const Hardware& hardware_named(std::string_view device) {
   std::vector<std::string> names;

@@ -20,6 +20,9 @@ struct Hardware {
 
 const std::vector<Hardware>& all_hardware();
 
+// Whether a device's name is meant as one of them ("tpu:…", "gpu:…").
+bool is_hardware(std::string_view device);
+
 // A usage error that lists the names where there is none like this.
 const Hardware& hardware_named(std::string_view device);
 

@@ -101,27 +101,38 @@ struct Device {
   uint64_t memory = 0;  // bytes that a program may take; 0: unknown
 };
 
+// What --memory says of a device with `all`; 0: neither is known.
+uint64_t memory_of(const PlanOptions& o, uint64_t all) {
+  if (o.memory.empty()) return all;
+  if (all == 0 && o.memory.ends_with('%')) {
+    throw usage_error(
+        "--memory={}: the plugin does not say how much memory a device has; a size expected",
+        o.memory);
+  }
+  return parse_memory(o.memory, all);
+}
+
 Device open_device(const PlanOptions& o) {
   std::optional<int64_t> least_turns;
   if (o.unroll) least_turns = 0;
   Device device;
-  bool is_plugin = o.device != "cpu" && o.device != "reference";
-  if (!is_plugin || !o.memory.empty()) device.memory = parse_memory(o.memory);
-  bool elsewhere = o.device.starts_with("tpu:") || o.device.starts_with("gpu:");
-  if (!elsewhere) {
-    device.backend = open_backend(o.device, {loop_threads(), device.memory, nullptr, {}},
-                                  o.replicas, least_turns);
+  if (!is_hardware(o.device)) {
+    uint64_t machines = parse_memory(o.memory);
+    device.backend =
+        open_backend(o.device, {loop_threads(), machines, nullptr, {}}, o.replicas, least_turns);
     device.what = o.device;
+    device.memory = plugin_of(o.device) ? memory_of(o, device.backend->device_memory()) : machines;
     return device;
   }
   const Hardware& hardware = hardware_named(o.device);
   PluginTarget target = target_of(hardware);
   target.least_turns = least_turns;
   if (o.replicas > hardware.replicas) {
-    throw usage_error("--replicas={}: {} has {} devices", o.replicas, o.device, hardware.replicas);
+    throw usage_error("--replicas={}: {} has no more than {}", o.replicas, o.device,
+                      hardware.replicas);
   }
   if (o.replicas > 0) target.devices = static_cast<int>(o.replicas);
-  if (device.memory == 0) device.memory = hardware.memory;
+  device.memory = memory_of(o, hardware.memory);
   device.what = fmt::format("{} ({}; compiled without it)", o.device, hardware.what);
   device.backend = make_plugin_backend(target, {});
   return device;
@@ -184,11 +195,15 @@ void run_plan(Args args, std::ostream& out) {
   log_line("plan: compiling the step");
   ProgramFacts facts = runner.facts(capacity, o.accumulate > 1);
   print_facts(facts, out);
-  if (device.memory == 0) return;
+  if (device.memory == 0) {
+    out << "fits = unknown (the plugin does not say how much memory a device has; --memory does)\n";
+    return;
+  }
   if (facts.peak > device.memory) {
     out << "fits = no\n" << std::flush;
     throw error(
-        "a step needs {} of {} of the device: a smaller --train_batch_size, a larger --accumulate, "
+        "a step needs {}, and the device has {}: a smaller --train_batch_size, a larger "
+        "--accumulate, "
         "--recompute or --dtype=bf16 need less",
         readable_bytes(facts.peak), readable_bytes(device.memory));
   }

@@ -179,8 +179,8 @@ DType compute_type(const std::string& dtype) {
   throw usage_error("--dtype={}: fp32 or bf16 expected", dtype);
 }
 
-uint64_t parse_memory(const std::string& text) {
-  double usable = static_cast<double>(usable_memory());
+uint64_t parse_memory(const std::string& text, std::optional<uint64_t> all) {
+  double usable = static_cast<double>(all ? *all : usable_memory());
   if (text.empty()) return static_cast<uint64_t>(usable * 0.8);
   double number = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,9 @@ void check_training_options(const TrainingOptions& options);
 AdamWOptions adamw_options(const TrainingOptions& options);
 DType compute_type(const std::string& dtype);  // fp32 | bf16; else a usage error
 
-// "8GiB", "500MB", "75%", plain bytes, "" (80 % of what the machine or its cgroup allows).
-uint64_t parse_memory(const std::string& text);
+// "8GiB", "500MB", "75%", plain bytes, "" (80 % of all). all: what there is; absent: what the machine
+// or its cgroup allows.
+uint64_t parse_memory(const std::string& text, std::optional<uint64_t> all = {});
 
 // Higher is better, except for losses.
 bool higher_is_better(const std::string& metric);

@@ -21,6 +21,7 @@ class PjrtBackend : public Backend {
 
   int replicas() const override { return shelf_->devices(); }
   int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
+  uint64_t device_memory() const override { return shelf_->client().device_memory(); }
   bool takes(const Node& node) const override { return is_emitted(node); }
 
   std::unique_ptr<Program> compile(const Graph& graph) override {
