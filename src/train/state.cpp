@@ -156,11 +156,16 @@ uint64_t State::parameter_count() const {
   return count;
 }
 
-void State::replace(DeviceArrays updated) {
-  for (auto& [name, array] : updated) {
-    auto ours = arrays_.find(name);
-    check(ours != arrays_.end(), fmt::format("no state is named {}", name));
-    ours->second = std::move(array);
+void State::take(DeviceArrays& outputs) {
+  auto ours = arrays_.begin();
+  for (auto output = outputs.begin(); output != outputs.end();) {
+    while (ours != arrays_.end() && ours->first < output->first) ++ours;
+    if (ours != arrays_.end() && ours->first == output->first) {
+      ours->second = std::move(output->second);
+      output = outputs.erase(output);
+    } else {
+      ++output;
+    }
   }
 }
 

@@ -59,7 +59,7 @@ class State {
 
   // What programs run on: by name, parameters and slots.
   const DeviceArrays& arrays() const { return arrays_; }
-  void replace(DeviceArrays updated);  // the outputs of a step that carry our names
+  void take(DeviceArrays& outputs);  // those of a step that carry our names; the rest stays
 
  private:
   Backend& backend_;

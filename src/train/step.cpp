@@ -58,6 +58,20 @@ void put_weights(const std::vector<LossTerm>& terms, const Named<double>& normal
   }
 }
 
+// Looks names up that come in ascending order: a step has hundreds, and the host should not be what
+// it waits for.
+class InOrder {
+ public:
+  explicit InOrder(const DeviceArrays& arrays) : at_(arrays.begin()), end_(arrays.end()) {}
+  std::shared_ptr<DeviceArray> find(std::string_view name) {
+    while (at_ != end_ && at_->first < name) ++at_;
+    return at_ != end_ && at_->first == name ? at_->second : nullptr;
+  }
+
+ private:
+  DeviceArrays::const_iterator at_, end_;
+};
+
 }  // namespace
 
 bool StepResult::finite() const { return std::isfinite(loss) && std::isfinite(gradient_norm); }
@@ -149,17 +163,19 @@ SentStep StepRunner::send(uint64_t step, std::vector<Batch> micro) {
 
 DeviceArrays StepRunner::run(const Compiled& program, const SentStep& sent,
                              const DeviceArrays& batch) {
-  DeviceArrays inputs = batch;
+  DeviceArrays inputs;
+  InOrder given[] = {InOrder(state_.arrays()), InOrder(sent.constants), InOrder(batch)};
   for (const auto& [name, type] : program.inputs) {
-    if (auto ours = state_.arrays().find(name); ours != state_.arrays().end()) {
-      inputs.insert(*ours);
-    } else if (auto constant = sent.constants.find(name); constant != sent.constants.end()) {
-      inputs.insert(*constant);
-    } else if (name.starts_with("sum/")) {
+    std::shared_ptr<DeviceArray> array;
+    for (InOrder& arrays : given) {
+      if (!array) array = arrays.find(name);
+    }
+    if (!array && name.starts_with("sum/")) {
       std::shared_ptr<DeviceArray>& sum = sums_[name];
       if (!sum) sum = state_.backend().put(zeros(type), Placement::replicate);
-      inputs.emplace(name, sum);
+      array = sum;
     }
+    if (array) inputs.emplace_hint(inputs.end(), name, std::move(array));
   }
   return program.program->run(std::move(inputs));
 }
@@ -188,15 +204,8 @@ void StepRunner::start(const SentStep& sent) {
     throw;
   }
   // The new state first: what it replaces is dead.
-  DeviceArrays updated;
-  for (auto& [name, array] : outputs) {
-    if (name.starts_with("sum/")) {
-      sums_[name] = array;
-    } else {
-      (state_.arrays().contains(name) ? updated : results_).emplace(name, array);
-    }
-  }
-  state_.replace(std::move(updated));
+  state_.take(outputs);
+  for (auto& [name, array] : outputs) (name.starts_with("sum/") ? sums_ : results_)[name] = array;
   rate_ = rate_at(options_.schedule, sent.step);
 }
 

@@ -54,16 +54,16 @@ void require_alive(const PjrtArray& array) {
         "this array was replaced by a program's output and is dead");
 }
 
-std::shared_ptr<PjrtArray> alive(const std::shared_ptr<DeviceArray>& array) {
-  auto own = std::dynamic_pointer_cast<PjrtArray>(array);
+PjrtArray& alive(DeviceArray& array) {
+  auto* own = dynamic_cast<PjrtArray*>(&array);
   check(own != nullptr, "an array of another backend");
   require_alive(*own);
-  return own;
+  return *own;
 }
 
 std::shared_ptr<DeviceArray> Shelf::put(const Array& value, Placement placement) {
   auto array = std::make_shared<PjrtArray>();
-  array->whole = value.type;
+  array->whole = std::make_shared<ArrayType>(value.type);
   if (placement == Placement::split) {
     array->stored = send(value, placement);
   } else {
@@ -91,7 +91,7 @@ Array Shelf::get(const PjrtArray& array) {
   if (stored->placement == Placement::replicate || devices() == 1) return stored->buffers[0]->get();
   std::vector<Array> parts;
   for (const auto& buffer : stored->buffers) parts.push_back(buffer->get());
-  return concatenated(parts, array.whole);
+  return concatenated(parts, *array.whole);
 }
 
 std::shared_ptr<Stored> Shelf::alone(PjrtArray& array) {
@@ -108,7 +108,7 @@ std::shared_ptr<Stored> Shelf::alone(PjrtArray& array) {
 
 std::shared_ptr<Stored> Shelf::stack(const PjrtArrays& layers) {
   const std::shared_ptr<Stored>& first = layers[0]->stored;
-  bool stacked = first && first->type.shape.size() == layers[0]->whole.shape.size() + 1 &&
+  bool stacked = first && first->type.shape.size() == layers[0]->whole->shape.size() + 1 &&
                  first->type.shape[0] == static_cast<int64_t>(layers.size());
   bool waiting = true;
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -119,10 +119,10 @@ std::shared_ptr<Stored> Shelf::stack(const PjrtArrays& layers) {
   if (stacked) return first;
   std::shared_ptr<Stored> all;
   if (waiting) {
-    ArrayType type = layers[0]->whole;
+    ArrayType type = *layers[0]->whole;
     type.shape.insert(type.shape.begin(), static_cast<int64_t>(layers.size()));
     std::vector<Array> parts;
-    for (const auto& layer : layers) parts.push_back(*layer->host);
+    for (const PjrtArray* layer : layers) parts.push_back(*layer->host);
     all = send(concatenated(parts, type), Placement::replicate);
   } else {
     all = join(layers);
@@ -154,12 +154,12 @@ std::shared_ptr<Stored> Shelf::join(const PjrtArrays& layers) {
   std::vector<const Stored*> inputs;
   ValueList arguments, lifted;
   std::string body;
-  ArrayType one = layers[0]->whole;
+  ArrayType one = *layers[0]->whole;
   one.shape.insert(one.shape.begin(), 1);
   for (size_t i = 0; i < layers.size(); ++i) {
     held.push_back(alone(*layers[i]));
     inputs.push_back(held.back().get());
-    arguments.push_back({fmt::format("%a{}", i), layers[i]->whole});
+    arguments.push_back({fmt::format("%a{}", i), *layers[i]->whole});
     lifted.push_back({fmt::format("%b{}", i), one});
     body += fmt::format("  {} = stablehlo.reshape {} : {}\n", lifted[i].name, arguments[i].name,
                         signature_text({&arguments[i], 1}, one));

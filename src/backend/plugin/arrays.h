@@ -21,15 +21,15 @@ struct Stored {
 };
 
 struct PjrtArray : DeviceArray {
-  ArrayType whole;            // of this process: split parts one after the other
-  std::optional<Array> host;  // not sent yet: whoever needs it decides how
+  std::shared_ptr<const ArrayType> whole;  // of this process: split parts one after the other
+  std::optional<Array> host;               // not sent yet: whoever needs it decides how
   std::shared_ptr<Stored> stored;
   std::optional<size_t> layer;  // of the stack that `stored` is
   bool dead = false;
 
-  const ArrayType& type() const override { return whole; }
+  const ArrayType& type() const override { return *whole; }
 };
-using PjrtArrays = std::vector<std::shared_ptr<PjrtArray>>;
+using PjrtArrays = std::vector<PjrtArray*>;
 
 // Moves values between host and devices, and in and out of stacks.
 class Shelf {
@@ -61,7 +61,7 @@ class Shelf {
 };
 
 // The array as one of this backend's that is alive: both are checked.
-std::shared_ptr<PjrtArray> alive(const std::shared_ptr<DeviceArray>& array);
+PjrtArray& alive(DeviceArray& array);
 void require_alive(const PjrtArray& array);
 
 }  // namespace bertrain

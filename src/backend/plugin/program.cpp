@@ -1,6 +1,7 @@
 // Arguments from names, results to names, and who is dead afterwards.
 #include "backend/plugin/program.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -19,41 +20,66 @@ ArrayType whole_type(const ArrayType& part, Placement placement, int devices) {
 PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
                          std::shared_ptr<Shelf> shelf)
     : shelf_(std::move(shelf)), module_(emit_module(graph, options)) {
+  int devices = shelf_->devices();
   for (const Node* node : graph.nodes()) {
-    if (node->op == &kInput)
-      inputs_.emplace(node->name, std::pair(node->outputs[0], node->placement));
+    if (node->op != &kInput) continue;
+    inputs_.emplace(node->name, whole_type(node->outputs[0], node->placement, devices));
   }
   executable_ = shelf_->client().compile(module_.text, {static_cast<int>(options.replicas)});
   module_.text.clear();
-  for (const Slot& slot : module_.results) result_types_.push_back(slot.type);
+  Named<size_t> numbers;
+  for (const auto& [name, type] : inputs_) numbers.emplace(name, numbers.size());
+  for (const Slot& slot : module_.arguments) {
+    auto& list = argument_inputs_.emplace_back();
+    for (const std::string& name : slot.names) list.push_back(numbers.at(name));
+  }
+  for (size_t r = 0; r < module_.results.size(); ++r) {
+    const Slot& slot = module_.results[r];
+    result_types_.push_back(slot.type);
+    ArrayType part = slot.type;
+    if (slot.stacked) part.shape.erase(part.shape.begin());
+    auto whole = std::make_shared<ArrayType>(whole_type(part, slot.placement, devices));
+    for (size_t i = 0; i < slot.names.size(); ++i)
+      outputs_.push_back({&slot.names[i], r, i, whole});
+  }
+  std::sort(outputs_.begin(), outputs_.end(),
+            [](const Place& a, const Place& b) { return *a.name < *b.name; });
 }
 
-PjrtArrays PjrtProgram::arrays_of(const Slot& slot, const DeviceArrays& inputs) const {
-  PjrtArrays arrays;
-  for (const std::string& name : slot.names) arrays.push_back(alive(inputs.find(name)->second));
-  return arrays;
+// Both are in order of names, so that one walk along both says what is missing or too much.
+void PjrtProgram::check_inputs(const DeviceArrays& inputs) const {
+  auto given = inputs.begin();
+  for (const auto& [name, type] : inputs_) {
+    if (given == inputs.end() || name < given->first) {
+      throw error("input '{}' of the program is missing", name);
+    }
+    if (given->first < name) throw error("the program has no input '{}'", given->first);
+    if (given->second->type() != type) {
+      throw error("input '{}' must be {}, but is {}", name, to_string(type),
+                  to_string(given->second->type()));
+    }
+    ++given;
+  }
+  if (given != inputs.end()) throw error("the program has no input '{}'", given->first);
 }
 
 DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
-  for (const auto& [name, array] : inputs) {
-    if (!inputs_.contains(name)) throw error("the program has no input '{}'", name);
-  }
-  for (const auto& [name, input] : inputs_) {
-    auto found = inputs.find(name);
-    if (found == inputs.end()) throw error("input '{}' of the program is missing", name);
-    ArrayType wanted = whole_type(input.first, input.second, shelf_->devices());
-    if (found->second->type() != wanted) {
-      throw error("input '{}' must be {}, but is {}", name, to_string(wanted),
-                  to_string(found->second->type()));
-    }
-  }
+  check_inputs(inputs);
+  PjrtArrays arrays;
+  arrays.reserve(inputs.size());
+  for (const auto& [name, array] : inputs) arrays.push_back(&alive(*array));
+
   size_t devices = static_cast<size_t>(shelf_->devices());
   std::vector<std::vector<PjrtBuffer*>> arguments(devices);
   std::vector<std::shared_ptr<Stored>> given;
-  for (const Slot& slot : module_.arguments) {
-    PjrtArrays arrays = arrays_of(slot, inputs);
-    given.push_back(slot.stacked ? shelf_->stack(arrays) : shelf_->alone(*arrays[0]));
-    for (size_t d = 0; d < devices; ++d) arguments[d].push_back(given.back()->buffers[d].get());
+  given.reserve(module_.arguments.size());
+  PjrtArrays layers;
+  for (size_t a = 0; a < module_.arguments.size(); ++a) {
+    layers.clear();
+    for (size_t number : argument_inputs_[a]) layers.push_back(arrays[number]);
+    bool stacked = module_.arguments[a].stacked;
+    given.push_back(stacked ? shelf_->stack(layers) : shelf_->alone(*layers[0]));
+    for (size_t d = 0; d < devices; ++d) arguments[d].push_back(given[a]->buffers[d].get());
   }
   auto results = executable_->run(arguments, result_types_);
 
@@ -62,24 +88,29 @@ DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
     given[i]->dead = true;
     for (auto& buffer : given[i]->buffers) buffer->donated();
   }
+  std::vector<std::shared_ptr<Stored>> made(module_.results.size());
+  for (size_t r = 0; r < made.size(); ++r) {
+    made[r] = std::make_shared<Stored>();
+    made[r]->type = result_types_[r];
+    made[r]->placement = module_.results[r].placement;
+    for (auto& of_device : results) made[r]->buffers.push_back(std::move(of_device[r]));
+  }
   DeviceArrays outputs;
-  for (size_t r = 0; r < module_.results.size(); ++r) {
-    const Slot& slot = module_.results[r];
-    auto stored = std::make_shared<Stored>();
-    stored->type = slot.type;
-    stored->placement = slot.placement;
-    for (auto& of_device : results) stored->buffers.push_back(std::move(of_device[r]));
-    for (size_t i = 0; i < slot.names.size(); ++i) {
-      auto array = std::make_shared<PjrtArray>();
-      ArrayType part = slot.type;
-      if (slot.stacked) part.shape.erase(part.shape.begin());
-      array->whole = whole_type(part, slot.placement, shelf_->devices());
-      array->stored = stored;
-      if (slot.stacked) array->layer = i;
-      if (auto replaced = inputs.find(slot.names[i]); replaced != inputs.end()) {
-        static_cast<PjrtArray&>(*replaced->second).dead = true;
-      }
-      outputs.emplace(slot.names[i], std::move(array));
+  auto replaced = inputs.begin();
+  for (const Place& place : outputs_) {
+    auto array = std::make_shared<PjrtArray>();
+    array->whole = place.whole;
+    array->stored = made[place.slot];
+    if (module_.results[place.slot].stacked) array->layer = place.layer;
+    while (replaced != inputs.end() && replaced->first < *place.name) ++replaced;
+    if (replaced != inputs.end() && replaced->first == *place.name) {
+      static_cast<PjrtArray&>(*replaced->second).dead = true;
+      // The map's entry with its name serves again: there are hundreds in each step.
+      auto entry = inputs.extract(replaced++);
+      entry.mapped() = std::move(array);
+      outputs.insert(outputs.end(), std::move(entry));
+    } else {
+      outputs.emplace_hint(outputs.end(), *place.name, std::move(array));
     }
   }
   return outputs;

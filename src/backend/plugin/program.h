@@ -20,11 +20,19 @@ class PjrtProgram : public Program {
   Named<double> profile(DeviceArrays inputs) override;
 
  private:
-  PjrtArrays arrays_of(const Slot& slot, const DeviceArrays& inputs) const;
+  // The arrays of a slot by their numbers in order of names.
+  struct Place {
+    const std::string* name;
+    size_t slot, layer;
+    std::shared_ptr<const ArrayType> whole;  // of this process
+  };
+  void check_inputs(const DeviceArrays& inputs) const;
 
   std::shared_ptr<Shelf> shelf_;
-  Named<std::pair<ArrayType, Placement>> inputs_;  // of one replica
+  Named<ArrayType> inputs_;  // of this process
   Module module_;
+  std::vector<std::vector<size_t>> argument_inputs_;  // [argument]: numbers of its inputs
+  std::vector<Place> outputs_;                        // by name
   std::unique_ptr<PjrtExecutable> executable_;
   std::vector<ArrayType> result_types_;
 };
