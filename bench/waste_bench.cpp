@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/rng.h"
-#include "data/placement/capacity_choice.h"
 #include "data/packer.h"
+#include "data/placement/capacity_choice.h"
 #include "task/classification.h"
 #include "text/vocabulary.h"
 

@@ -22,7 +22,7 @@ struct Parameter {
   std::string name;  // "bert/encoder/layer_0/attention/self/query/kernel"
   Shape shape;
   Init init;
-  Tensor master;  // the f32 graph input of that name
+  Tensor master;   // the f32 graph input of that name
   Turn turn = {};  // of the repeat that declared it, if any
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,6 @@ namespace bertrain {
 struct NamedBackend {
   std::string name;
   std::unique_ptr<Backend> backend;
-  double tolerance = 2e-5;  // of f32 results, relative to the largest
 };
 std::vector<NamedBackend> all_backends();  // the reference first
 
@@ -25,6 +25,8 @@ struct Recorded {
 // The case's outputs; with gradients, those of its loss after them, one for each of wrt. The loss
 // is Σ outputs · weights over `through`.
 Recorded record_case(const Case& c, bool with_gradients);
+// Several cases one after the other, with gradients, as one program.
+Recorded record_cases(std::span<const Case> cases);
 std::vector<Array> run(Backend& backend, const Recorded& recorded);
 
 std::vector<double> numbers(const Array& a);  // of any dtype

@@ -61,6 +61,19 @@ PjrtArray& alive(DeviceArray& array) {
   return *own;
 }
 
+std::shared_ptr<PjrtExecutable> Shelf::compile(const std::string& text) {
+  constexpr size_t kKept = 64;  // most of them move arrays, and are small
+  auto known = std::find_if(compiled_.begin(), compiled_.end(),
+                            [&](const auto& entry) { return entry.first == text; });
+  if (known == compiled_.end()) {
+    compiled_.emplace_front(text, client_->compile(text, {devices()}));
+    if (compiled_.size() > kKept) compiled_.pop_back();
+  } else {
+    compiled_.splice(compiled_.begin(), compiled_, known);
+  }
+  return compiled_.front().second;
+}
+
 std::shared_ptr<DeviceArray> Shelf::put(const Array& value, Placement placement) {
   auto array = std::make_shared<PjrtArray>();
   array->whole = std::make_shared<ArrayType>(value.type);
@@ -174,8 +187,7 @@ std::shared_ptr<Stored> Shelf::join(const PjrtArrays& layers) {
 std::shared_ptr<Stored> Shelf::run(const std::string& text,
                                    const std::vector<const Stored*>& inputs, const ArrayType& type,
                                    Placement placement) {
-  std::unique_ptr<PjrtExecutable>& program = programs_[text];
-  if (!program) program = client_->compile(text, {devices()});
+  std::shared_ptr<PjrtExecutable> program = compile(text);
   std::vector<std::vector<PjrtBuffer*>> arguments(static_cast<size_t>(devices()));
   for (size_t d = 0; d < arguments.size(); ++d) {
     for (const Stored* input : inputs) arguments[d].push_back(input->buffers[d].get());

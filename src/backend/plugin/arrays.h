@@ -1,7 +1,7 @@
 // Values on a plugin's devices: waiting to be sent, alone in their buffers, or one layer of a stack.
 #pragma once
 
-#include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +44,10 @@ class Shelf {
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement);
   Array get(const PjrtArray& array);  // waits
 
+  // For all devices. Text that was compiled lately is not compiled again: runs on one backend, as
+  // training and its repetition, ask for the same programs.
+  std::shared_ptr<PjrtExecutable> compile(const std::string& text);
+
   // The buffers of one array, sent or cut out of its stack where that is yet to be done.
   std::shared_ptr<Stored> alone(PjrtArray& array);
   // The buffers of arrays of one type as a stack, which they are from now on.
@@ -57,7 +61,7 @@ class Shelf {
                               const ArrayType& type, Placement placement);
 
   std::shared_ptr<PjrtClient> client_;
-  Named<std::unique_ptr<PjrtExecutable>> programs_;  // by text
+  std::list<std::pair<std::string, std::shared_ptr<PjrtExecutable>>> compiled_;  // latest first
 };
 
 // The array as one of this backend's that is alive: both are checked.

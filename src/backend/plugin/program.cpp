@@ -25,7 +25,8 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
     if (node->op != &kInput) continue;
     inputs_.emplace(node->name, whole_type(node->outputs[0], node->placement, devices));
   }
-  executable_ = shelf_->client().compile(module_.text, {static_cast<int>(options.replicas)});
+  check(options.replicas == devices, "a program for as many replicas as there are devices");
+  executable_ = shelf_->compile(module_.text);
   module_.text.clear();
   Named<size_t> numbers;
   for (const auto& [name, type] : inputs_) numbers.emplace(name, numbers.size());

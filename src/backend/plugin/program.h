@@ -33,7 +33,7 @@ class PjrtProgram : public Program {
   Module module_;
   std::vector<std::vector<size_t>> argument_inputs_;  // [argument]: numbers of its inputs
   std::vector<Place> outputs_;                        // by name
-  std::unique_ptr<PjrtExecutable> executable_;
+  std::shared_ptr<PjrtExecutable> executable_;
   std::vector<ArrayType> result_types_;
 };
 
