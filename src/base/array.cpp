@@ -64,6 +64,14 @@ int64_t elements(const Shape& shape) {
   return empty ? 0 : total;
 }
 
+uint64_t bytes_of(const Named<ArrayType>& types) {
+  uint64_t bytes = 0;
+  for (const auto& [name, type] : types) {
+    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
+  }
+  return bytes;
+}
+
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);

@@ -105,4 +105,6 @@ std::vector<Array> split_parts(const Array& array, int64_t count);
 template <class T>
 using Named = std::map<std::string, T, std::less<>>;
 
+uint64_t bytes_of(const Named<ArrayType>& types);  // of all their values
+
 }  // namespace bertrain

@@ -17,17 +17,20 @@ enum class ExitCode { done = 0, failed = 1, usage = 2, bug = 3, retry = 75 };
 // and the way out.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message, ExitCode code = ExitCode::failed)
-      : std::runtime_error(message), code_(code) {}
+  explicit Error(const std::string& message, ExitCode code = ExitCode::failed,
+                 bool lacks_memory = false)
+      : std::runtime_error(message), code_(code), lacks_memory_(lacks_memory) {}
   ExitCode code() const { return code_; }
+  bool lacks_memory() const { return lacks_memory_; }  // a smaller batch might do
 
   // The same error with a place in front, for a layer that it passes: "reading x.tsv: ...".
   Error within(std::string_view place) const {
-    return Error(std::string(place) + ": " + what(), code_);
+    return Error(std::string(place) + ": " + what(), code_, lacks_memory_);
   }
 
  private:
   ExitCode code_;
+  bool lacks_memory_;
 };
 
 // throw error("{}:{}: {} fields expected, {} found", file, line, want, got);

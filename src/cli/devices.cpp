@@ -1,6 +1,8 @@
 // The table of devices.
 #include "cli/devices.h"
 
+#include <algorithm>
+
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/kernels/instruction_set.h"
 #include "backend/pjrt/find_plugin.h"
@@ -8,6 +10,7 @@
 #include "base/log.h"
 #include "cli/hardware.h"
 #include "cli/options.h"
+#include "cli/training_options.h"
 #include "storage/disk_space.h"
 
 namespace bertrain {
@@ -65,16 +68,24 @@ std::string usable_dtype(const std::string& device, const std::string& asked) {
   return "fp32";
 }
 
-void require_memory(const BertConfig& config, bool training, uint64_t memory) {
+ProgramMemory program_memory(const Backend& backend, const std::string& asked) {
+  uint64_t own = backend.device_memory();
+  if (own == 0) return {parse_memory(asked) / static_cast<uint64_t>(backend.replicas()), false};
+  return {std::min(parse_memory(asked.empty() ? "90%" : asked, own), own), true};
+}
+
+void require_memory(const BertConfig& config, bool training, const ProgramMemory& memory) {
   uint64_t count = parameter_count(config);
   // Single precision; in training a gradient and the two means of Adam for each parameter.
   uint64_t bytes = count * sizeof(float) * (training ? 4 : 1);
-  if (bytes <= memory) return;
+  if (bytes <= memory.bytes) return;
   throw error(
-      "the model has {} parameters in {} layers, which take {} of memory{}, {} are allowed: take a "
-      "smaller model, or raise --memory where the machine has more",
+      "the model has {} parameters in {} layers, which take {} of {}{}, {} are allowed: take a "
+      "smaller model, or raise --memory where the {} has more",
       count, config.num_hidden_layers, readable_bytes(bytes),
-      training ? " with their gradients and Adam's means" : "", readable_bytes(memory));
+      memory.of_device ? "the device's memory" : "memory",
+      training ? " with their gradients and Adam's means" : "", readable_bytes(memory.bytes),
+      memory.of_device ? "device" : "machine");
 }
 
 }  // namespace bertrain

@@ -30,8 +30,17 @@ void choose_instruction_set(const std::string& device, const std::string& name);
 // bf16, which is then said.
 std::string usable_dtype(const std::string& device, const std::string& asked);
 
+// What programs may take on one replica: --memory as `asked`. Of a device with memory of its own that
+// is a share of it, or 90 %, as programs come and go and leave gaps; else it is of the machine's, which
+// the replicas share.
+struct ProgramMemory {
+  uint64_t bytes = 0;
+  bool of_device = false;
+};
+ProgramMemory program_memory(const Backend& backend, const std::string& asked);
+
 // Refuses a model whose parameters alone (training: with gradients and the optimizer's slots) are
-// beyond `memory` bytes, before anything is built of it. Throws Error with both sizes.
-void require_memory(const BertConfig& config, bool training, uint64_t memory);
+// beyond `memory`, before anything is built of it. Throws Error with both sizes.
+void require_memory(const BertConfig& config, bool training, const ProgramMemory& memory);
 
 }  // namespace bertrain

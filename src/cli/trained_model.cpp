@@ -80,10 +80,12 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task_ = make_described_task(description_, task);
   EvaluationSize size;
   size.choice.batch_size = batch_size;
-  size.choice.memory = parse_memory(o.memory);
-  backend_ = open_backend(o.device, {loop_threads(), size.choice.memory, nullptr, leave_if_stopped},
-                          o.replicas);
-  require_memory(task.config, false, size.choice.memory);
+  backend_ = open_backend(
+      o.device, {loop_threads(), parse_memory(o.memory), nullptr, leave_if_stopped}, o.replicas);
+  ProgramMemory memory = program_memory(*backend_, o.memory);
+  size.choice.memory = memory.bytes;
+  size.choice.of_device = memory.of_device;
+  require_memory(task.config, false, memory);
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);
   load_weights(*state_, *path, true);

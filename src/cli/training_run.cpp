@@ -35,14 +35,6 @@ bool has_split(const Task& task, std::string_view split) {
   return std::find(all.begin(), all.end(), split) != all.end();
 }
 
-uint64_t bytes_of(const Named<ArrayType>& types) {
-  uint64_t bytes = 0;
-  for (const auto& [name, type] : types) {
-    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
-  }
-  return bytes;
-}
-
 // A result: for the command's stream, and for log.txt.
 void say(RunDirectory& run, std::ostream& out, const std::string& text) {
   run.note(text);
@@ -126,7 +118,7 @@ class TrainingRun {
   bool agree_replicas() const;
   std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
-  uint64_t memory_beside_the_shuffle() const;
+  CapacityChoice capacity_choice(int64_t batch_size) const;
   BestRule best_rule() const;
   double epoch_steps() const;
 
@@ -136,6 +128,7 @@ class TrainingRun {
   const Task& task_;
   int threads_ = 0;
   uint64_t shuffled_bytes_ = 0;  // of examples that wait to be shuffled, if they count
+  ProgramMemory memory_;         // beside those
   std::string dtype_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<State> state_;
@@ -244,7 +237,6 @@ void TrainingRun::complete(std::ostream& out) {
 }
 
 void TrainingRun::open_machine(bool trains) {
-  require_memory(job_.config, trains, parse_memory(options_.memory));
   // Not taken from the first start: whatever their number, the bits are the same.
   threads_ = loop_threads();
   agree_instruction_set();
@@ -252,6 +244,10 @@ void TrainingRun::open_machine(bool trains) {
   backend_ = open_backend(options_.device,
                           {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped},
                           options_.replicas);
+  memory_ = program_memory(*backend_, options_.memory);
+  require_memory(job_.config, trains, memory_);
+  // While training is under way, what waits to be shuffled stays.
+  if (!memory_.of_device) memory_.bytes -= std::min(memory_.bytes, shuffled_bytes_);
 }
 
 void TrainingRun::prepare_steps() {
@@ -269,17 +265,18 @@ void TrainingRun::prepare_steps() {
   capacities_ = agreed_capacities();
 }
 
-uint64_t TrainingRun::memory_beside_the_shuffle() const {
-  uint64_t memory = parse_memory(options_.memory);
-  return memory - std::min(memory, shuffled_bytes_);
+CapacityChoice TrainingRun::capacity_choice(int64_t batch_size) const {
+  CapacityChoice choice;
+  choice.batch_size = batch_size;
+  choice.memory = memory_.bytes;
+  choice.of_device = memory_.of_device;
+  choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
+  return choice;
 }
 
 std::vector<Capacity> TrainingRun::agreed_capacities() {
-  CapacityChoice choice;
-  choice.batch_size = options_.train_batch_size;
+  CapacityChoice choice = capacity_choice(options_.train_batch_size);
   choice.accumulate = options_.accumulate;
-  choice.memory = memory_beside_the_shuffle();
-  choice.slot_bytes = bytes_of(state_->types()) - bytes_of(state_->types(false));
   bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
                (run_.continues() && run_.record().value("task", Json()) != task_.describe()) ||
                !agree_replicas();
@@ -364,9 +361,7 @@ void TrainingRun::prepare_state() {
 void TrainingRun::prepare_evaluation() {
   evaluation_ = std::make_unique<EvaluationRunner>(task_, *state_, compute_type(dtype_));
   EvaluationSize size;
-  size.choice.batch_size = options_.eval_batch_size;
-  // While training is under way, what waits to be shuffled stays.
-  size.choice.memory = memory_beside_the_shuffle();
+  size.choice = capacity_choice(options_.eval_batch_size);
   size.flag = "eval_batch_size";
   for (const std::string& split : dev_splits(task_.splits())) {
     dev_[split] = evaluation_of(task_, *backend_, *evaluation_, split, size);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -31,28 +32,48 @@ int64_t slots_within(uint64_t memory, const Capacity& small, const Capacity& lar
   return slots_of(small) + static_cast<int64_t>(room / per_slot * 0.98);
 }
 
-std::vector<Capacity> fitting(CapacityNeeds needs, uint64_t memory, const PeakOf& peak_of) {
+// More than any memory: a program that could not be compiled for want of it.
+constexpr uint64_t kTooMuch = std::numeric_limits<uint64_t>::max() / 2;
+
+PeakOf peak_or_too_much(const PeakOf& peak_of) {
+  return [&peak_of](const Capacity& capacity, bool parts) {
+    try {
+      return peak_of(capacity, parts);
+    } catch (const Error& e) {
+      if (!e.lacks_memory()) throw;
+      return kTooMuch;
+    }
+  };
+}
+
+std::vector<Capacity> fitting(CapacityNeeds needs, const CapacityChoice& choice,
+                              const PeakOf& peak_of_compiled) {
+  uint64_t memory = choice.memory;
+  PeakOf peak_of = peak_or_too_much(peak_of_compiled);
   std::vector<Capacity> capacities = choose_capacities(needs);
   if (memory == 0 || peak_of(capacities.back(), false) <= memory) return capacities;
   CapacityNeeds one = needs;
   one.batch_size = one.replicas = 1;
   Capacity smallest = choose_capacities(one).back();
-  uint64_t least = peak_of(smallest, true);
+  uint64_t least = peak_of_compiled(smallest, true);
   if (least > memory) {
     throw usage_error(
-        "a step on a single example needs {} bytes of memory, {} are allowed: raise --memory, "
-        "lower "
+        "a step on a single example needs {} bytes of {}, {} are allowed: raise --memory{}, lower "
         "--max_seq_length or take a smaller model",
-        least, memory);
+        least, choice.of_device ? "the device's memory" : "memory", memory,
+        choice.of_device ? " if it has more" : "");
   }
   if (capacities.back() == smallest) return capacities;
-  needs.budget = slots_within(memory, smallest, capacities.back(), peak_of);
+  bool known = peak_of(capacities.back(), true) < kTooMuch;
+  needs.budget = known ? slots_within(memory, smallest, capacities.back(), peak_of)
+                       : slots_of(capacities.back()) / 2;
   while (true) {
     needs.budget = std::max(needs.budget, slots_of(smallest));
     capacities = choose_capacities(needs);
     if (slots_of(capacities.back()) <= slots_of(smallest)) return capacities;
-    if (peak_of(capacities.back(), true) <= memory) return capacities;
-    needs.budget = needs.budget / 10 * 9;
+    uint64_t peak = peak_of(capacities.back(), true);
+    if (peak <= memory) return capacities;
+    needs.budget = peak < kTooMuch ? needs.budget / 10 * 9 : needs.budget / 2;
   }
 }
 
@@ -90,7 +111,7 @@ uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice) {
-  return fitting(needs_of(task, backend, split, choice), choice.memory,
+  return fitting(needs_of(task, backend, split, choice), choice,
                  [&](const Capacity& capacity, bool parts) {
                    return training_peak(runner, capacity, parts, choice);
                  });
@@ -99,8 +120,10 @@ std::vector<Capacity> training_capacities(const Task& task, const Backend& backe
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice) {
-  return fitting(needs_of(task, backend, split, choice), choice.memory,
-                 [&](const Capacity& capacity, bool) { return runner.facts(capacity).peak; });
+  return fitting(needs_of(task, backend, split, choice), choice,
+                 [&](const Capacity& capacity, bool) {
+                   return runner.facts(capacity).peak + choice.slot_bytes;
+                 });
 }
 
 uint64_t require_batch_memory(const Task& task, std::string_view split,

@@ -15,19 +15,21 @@ namespace bertrain {
 struct CapacityChoice {
   int64_t batch_size = 32;
   int64_t accumulate = 0;   // a batch runs in this many parts at least; 0: as few as memory allows
-  uint64_t memory = 0;      // bytes that a step may take; 0: no limit
+  uint64_t memory = 0;      // bytes that a step may take on one replica; 0: no limit
+  bool of_device = false;   // which has that memory for itself
   uint64_t slot_bytes = 0;  // optimizer's: they lie in memory while micro-batches run, too
   int64_t padded_length = 0;  // see PackOptions
 };
 
 // For training steps: the examples of `split` are sampled, and if the peak of the largest program
-// would not fit in memory, batches are cut into parts that do. Throws a usage error that names the
-// bytes needed when not even one example fits.
+// would not fit in memory, or the backend cannot compile it for want of memory, batches are cut into
+// parts that do. Throws a usage error that names the bytes needed when not even one example fits.
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice);
 
 // The same for evaluation, which keeps nothing for a backward pass. An empty split is not sampled.
+// slot_bytes: of a training that is under way.
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice);

@@ -102,11 +102,8 @@ void RunCheckpoints::judge(int64_t step, const Json& scores) {
 }
 
 uint64_t RunCheckpoints::state_bytes() const {
-  uint64_t bytes = 64 * 1024;  // headers and position.json
-  for (const auto& [name, type] : state_.types()) {
-    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
-  }
-  return bytes;
+  constexpr uint64_t kHeaders = 64 * 1024;  // and position.json
+  return kHeaders + bytes_of(state_.types());
 }
 
 void RunCheckpoints::save(int64_t step) {

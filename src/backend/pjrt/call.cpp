@@ -109,13 +109,15 @@ Error error_of(const PjrtPlugin& plugin, AbiError* failure, const char* method) 
   std::string text =
       fmt::format("{} of {}: {}: {}", method,
                   std::filesystem::path(plugin.path()).filename().string(), name_of(code), reason);
-  if (code == AbiCode::resource_exhausted) {
+  bool lacks_memory = code == AbiCode::resource_exhausted;
+  if (lacks_memory) {
     text =
         "the device has too little memory for this: a smaller batch, more parts (--accumulate), a "
         "lower --max_seq_length or a smaller model is expected\n  " +
         text;
   }
-  return Error(text, is_worth_another_try(code) ? ExitCode::retry : ExitCode::failed);
+  ExitCode exit = is_worth_another_try(code) ? ExitCode::retry : ExitCode::failed;
+  return Error(text, exit, lacks_memory);
 }
 
 void throw_lacking(const PjrtPlugin& plugin, const AbiFunction& function) {

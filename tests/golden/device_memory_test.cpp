@@ -1,0 +1,86 @@
+// Batches are cut into parts that a device's memory holds, also where only its compiler knows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tiny_bert.h"
+#include "train/capacities.h"
+
+namespace bertrain {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+// A device whose compiler refuses programs of more than so many slots.
+class SmallDevice final : public Backend {
+ public:
+  explicit SmallDevice(int64_t slots) : slots_(slots) {}
+  int replicas() const override { return 1; }
+  int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
+  bool takes(const Node& node) const override { return inner_->takes(node); }
+  std::unique_ptr<Program> compile(const Graph& graph) override {
+    Tensor ids = graph.find_input("batch/input_ids");
+    if (ids && elements(ids.type().shape) > slots_) {
+      ++refused;
+      throw Error("the device has too little memory", ExitCode::failed, true).within("compiling");
+    }
+    return inner_->compile(graph);
+  }
+  std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
+    return inner_->put(value, placement);
+  }
+  Array get(const DeviceArray& value) override { return inner_->get(value); }
+
+  int refused = 0;
+
+ private:
+  std::unique_ptr<Backend> inner_ = make_reference_backend();
+  int64_t slots_;
+};
+
+class DeviceMemory : public testing::Test {
+ protected:
+  std::vector<Capacity> capacities(Backend& backend) {
+    auto state = make_state(golden, *task, backend, options.optimizer.get());
+    StepRunner runner(*task, *state, options);
+    CapacityChoice choice;
+    choice.batch_size = kGoldenExamples;
+    choice.memory = memory;
+    choice.of_device = true;
+    return training_capacities(*task, backend, runner, "train", choice);
+  }
+
+  Golden golden{"tf1_pretrain"};
+  std::unique_ptr<Task> task = golden.task();
+  StepOptions options = golden.step_options();
+  uint64_t memory = uint64_t{1} << 40;
+};
+
+TEST_F(DeviceMemory, WhatItsCompilerRefusesRunsInParts) {
+  int64_t most = 3 * task->max_seq_length();
+  SmallDevice device(most);
+  std::vector<Capacity> found = capacities(device);
+  EXPECT_GT(device.refused, 0);
+  EXPECT_LE(found.back().rows * found.back().slots, most);
+  EXPECT_GE(found.back().slots, task->max_seq_length());
+}
+
+TEST_F(DeviceMemory, ARefusalOfOneExampleIsSaid) {
+  SmallDevice device(task->max_seq_length() - 1);
+  EXPECT_THAT([&] { capacities(device); },
+              ThrowsMessage<Error>(HasSubstr("compiling: the device has too little memory")));
+}
+
+TEST_F(DeviceMemory, IsNamedWhereItIsTooSmall) {
+  SmallDevice device(1 << 20);
+  memory = 1000;
+  EXPECT_THAT(
+      [&] { capacities(device); },
+      ThrowsMessage<Error>(AllOf(HasSubstr("bytes of the device's memory, 1000 are allowed"),
+                                 HasSubstr("if it has more"))));
+}
+
+}  // namespace
+}  // namespace bertrain
