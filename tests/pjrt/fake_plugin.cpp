@@ -405,7 +405,9 @@ Table make_table() {
   t.head.head.struct_size = sizeof t;
   t.head.minor_version = 99;
   t.set(error_destroy), t.set(error_message), t.set(error_code);
-  t.set(event_destroy), t.set(event_is_ready), t.set(event_await), t.set(event_on_ready);
+  t.set(event_destroy), t.set(event_await);
+  if (!is("lacks_is_ready")) t.set(event_is_ready);
+  if (!is("lacks_on_ready")) t.set(event_on_ready);
   t.set(initialize), t.set(attributes), t.set(client_create), t.set(client_destroy);
   t.set(platform_name), t.set(addressable_devices), t.set(get_description);
   t.set(description_id), t.set(description_kind), t.set(memory_stats);

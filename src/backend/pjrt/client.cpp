@@ -30,6 +30,23 @@ void end_transfer(AbiError* error, void* argument) noexcept {
   Failure failure(*transfer->plugin, error, "");
 }
 
+// Keeps the bytes until the plugin is done with them: it calls back, or, where it cannot, is waited
+// for. After an Error they stay for good, for nothing then tells when they are read no more.
+void keep_until_done(const PjrtPlugin& plugin, const PjrtEvent& done,
+                     std::shared_ptr<const std::byte[]> bytes) {
+  auto* transfer = new Transfer{&plugin, std::move(bytes)};
+  bool is_called_back = false;
+  try {
+    if (!done.is_ready()) {
+      done.on_ready(end_transfer, transfer);
+      is_called_back = true;
+    }
+  } catch (const Error&) {
+    done.wait(AbiClientBufferFromHostBuffer::kFunction.name);
+  }
+  if (!is_called_back) delete transfer;
+}
+
 }  // namespace
 
 std::shared_ptr<PjrtClient> PjrtClient::open(const PjrtOptions& options) {
@@ -165,11 +182,7 @@ std::unique_ptr<PjrtBuffer> PjrtClient::put(const Array& value, int device) {
   call(*plugin_, args);
   auto buffer = std::make_unique<PjrtBuffer>(shared_from_this(), args.buffer, value.type);
   PjrtEvent done(*plugin_, args.done_with_host_buffer);
-  if (bytes > kCopiedAtOnce && !done.is_ready()) {
-    auto transfer = std::make_unique<Transfer>(Transfer{plugin_.get(), value.bytes});
-    done.on_ready(end_transfer, transfer.get());
-    transfer.release();
-  }
+  if (bytes > kCopiedAtOnce) keep_until_done(*plugin_, done, value.bytes);
   return buffer;
 }
 

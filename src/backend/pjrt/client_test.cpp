@@ -145,7 +145,7 @@ TEST(Client, CutsWhatACompilerSays) {
 
 // The fake copies late: a value that its owner drops must stay until then.
 TEST(Client, KeepsBytesUntilTheyAreTaken) {
-  for (const char* behaviour : {"works", "put_fails_later"}) {
+  for (const char* behaviour : {"works", "put_fails_later", "lacks_on_ready", "lacks_is_ready"}) {
     FakePlugin plugin(behaviour);
     {
       auto client = PjrtClient::open({plugin.path(), 0});
@@ -153,7 +153,7 @@ TEST(Client, KeepsBytesUntilTheyAreTaken) {
       auto buffer = client->put(make_array<float>({1 << 18}, values), 0);
       auto dropped = client->put(make_array<float>({1 << 18}, values), 0);
       dropped.reset();
-      if (behaviour == std::string("works")) {
+      if (behaviour != std::string("put_fails_later")) {
         EXPECT_EQ(buffer->get().as<float>()[(1 << 18) - 1], 2.5f);
       } else {
         EXPECT_THAT(message_of([&] { buffer->get(); }),
