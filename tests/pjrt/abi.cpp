@@ -12,10 +12,14 @@ namespace bertrain {
   static_assert(ours::kFunction.offset == offsetof(PJRT_Api, theirs) && \
                 std::string_view(ours::kFunction.name) == #theirs)
 
-// The header's struct is at least as long; longer is what newer versions append.
-#define STRUCT(ours, theirs)                                             \
+#define HEAD(ours, theirs)                                               \
   static_assert(offsetof(ours, head) == offsetof(theirs, struct_size) && \
                 sizeof(AbiHead) == offsetof(theirs, extension_start) + sizeof(void*))
+
+// The header's struct is at least as long; longer is what newer versions append.
+#define STRUCT(ours, theirs) \
+  HEAD(ours, theirs);        \
+  static_assert(sizeof(ours) <= sizeof(theirs))
 
 #define FIELD(ours, theirs, field)                                  \
   static_assert(offsetof(ours, field) == offsetof(theirs, field) && \
@@ -67,10 +71,6 @@ FIELD(AbiNamedValue, PJRT_NamedValue, bool_value);
 FIELD(AbiNamedValue, PJRT_NamedValue, value_size);
 FUNCTION(AbiPluginInitialize, PJRT_Plugin_Initialize);
 STRUCT(AbiPluginInitialize, PJRT_Plugin_Initialize_Args);
-FUNCTION(AbiPluginAttributes, PJRT_Plugin_Attributes);
-STRUCT(AbiPluginAttributes, PJRT_Plugin_Attributes_Args);
-FIELD(AbiPluginAttributes, PJRT_Plugin_Attributes_Args, attributes);
-FIELD(AbiPluginAttributes, PJRT_Plugin_Attributes_Args, num_attributes);
 FUNCTION(AbiClientCreate, PJRT_Client_Create);
 STRUCT(AbiClientCreate, PJRT_Client_Create_Args);
 FIELD(AbiClientCreate, PJRT_Client_Create_Args, create_options);
@@ -212,7 +212,8 @@ STRUCT(AbiLoadedExecutableGetExecutable, PJRT_LoadedExecutable_GetExecutable_Arg
 FIELD(AbiLoadedExecutableGetExecutable, PJRT_LoadedExecutable_GetExecutable_Args,
       loaded_executable);
 FIELD(AbiLoadedExecutableGetExecutable, PJRT_LoadedExecutable_GetExecutable_Args, executable);
-STRUCT(AbiExecuteOptions, PJRT_ExecuteOptions);
+// Ours ends with room for what is appended.
+HEAD(AbiExecuteOptions, PJRT_ExecuteOptions);
 FIELD(AbiExecuteOptions, PJRT_ExecuteOptions, send_callbacks);
 FIELD(AbiExecuteOptions, PJRT_ExecuteOptions, recv_callbacks);
 FIELD(AbiExecuteOptions, PJRT_ExecuteOptions, num_send_ops);
@@ -234,10 +235,6 @@ FIELD(AbiLoadedExecutableExecute, PJRT_LoadedExecutable_Execute_Args, execute_de
 FUNCTION(AbiBufferDestroy, PJRT_Buffer_Destroy);
 STRUCT(AbiBufferDestroy, PJRT_Buffer_Destroy_Args);
 FIELD(AbiBufferDestroy, PJRT_Buffer_Destroy_Args, buffer);
-FUNCTION(AbiBufferIsDeleted, PJRT_Buffer_IsDeleted);
-STRUCT(AbiBufferIsDeleted, PJRT_Buffer_IsDeleted_Args);
-FIELD(AbiBufferIsDeleted, PJRT_Buffer_IsDeleted_Args, buffer);
-FIELD(AbiBufferIsDeleted, PJRT_Buffer_IsDeleted_Args, is_deleted);
 STRUCT(AbiTiledLayout, PJRT_Buffer_MemoryLayout_Tiled);
 FIELD(AbiTiledLayout, PJRT_Buffer_MemoryLayout_Tiled, minor_to_major);
 FIELD(AbiTiledLayout, PJRT_Buffer_MemoryLayout_Tiled, minor_to_major_size);
@@ -264,17 +261,6 @@ FIELD(AbiTopologyCreate, PJRT_TopologyDescription_Create_Args, topology);
 FUNCTION(AbiTopologyDestroy, PJRT_TopologyDescription_Destroy);
 STRUCT(AbiTopologyDestroy, PJRT_TopologyDescription_Destroy_Args);
 FIELD(AbiTopologyDestroy, PJRT_TopologyDescription_Destroy_Args, topology);
-FUNCTION(AbiTopologyPlatformName, PJRT_TopologyDescription_PlatformName);
-STRUCT(AbiTopologyPlatformName, PJRT_TopologyDescription_PlatformName_Args);
-FIELD(AbiTopologyPlatformName, PJRT_TopologyDescription_PlatformName_Args, topology);
-FIELD(AbiTopologyPlatformName, PJRT_TopologyDescription_PlatformName_Args, platform_name);
-FIELD(AbiTopologyPlatformName, PJRT_TopologyDescription_PlatformName_Args, platform_name_size);
-FUNCTION(AbiTopologyPlatformVersion, PJRT_TopologyDescription_PlatformVersion);
-STRUCT(AbiTopologyPlatformVersion, PJRT_TopologyDescription_PlatformVersion_Args);
-FIELD(AbiTopologyPlatformVersion, PJRT_TopologyDescription_PlatformVersion_Args, topology);
-FIELD(AbiTopologyPlatformVersion, PJRT_TopologyDescription_PlatformVersion_Args, platform_version);
-FIELD(AbiTopologyPlatformVersion, PJRT_TopologyDescription_PlatformVersion_Args,
-      platform_version_size);
 FUNCTION(AbiTopologyGetDeviceDescriptions, PJRT_TopologyDescription_GetDeviceDescriptions);
 STRUCT(AbiTopologyGetDeviceDescriptions, PJRT_TopologyDescription_GetDeviceDescriptions_Args);
 FIELD(AbiTopologyGetDeviceDescriptions, PJRT_TopologyDescription_GetDeviceDescriptions_Args,

@@ -174,18 +174,6 @@ AbiError* event_on_ready(AbiEventOnReady* a) {
 AbiError* initialize(AbiPluginInitialize*) {
   return is("initialize_fails") ? failure(AbiCode::internal, "not today") : nullptr;
 }
-AbiError* attributes(AbiPluginAttributes* a) {
-  static const int64_t version[] = {1, 2, 3};
-  static AbiNamedValue value{};
-  value.name = "stablehlo_current_version";
-  value.name_size = std::strlen(value.name);
-  value.type = AbiValueKind::int64_list;
-  value.int64_array_value = version;
-  value.value_size = 3;
-  a->attributes = &value;
-  a->num_attributes = 1;
-  return nullptr;
-}
 AbiError* client_create(AbiClientCreate* a) {
   if (is("no_device_here")) return failure(AbiCode::not_found, "no device found");
   if (is("busy")) return failure(AbiCode::unavailable, "another process has the device");
@@ -347,12 +335,11 @@ AbiError* cost(AbiExecutableGetCostAnalysis* a) {
 
 // A module of one computation with two adds and a fusion.
 AbiError* optimized(AbiExecutableOptimizedProgram* a) {
-  static const std::string good =
+  static const std::string text =
       "\x0a\x19\x1a\x17\x12\x05\x12\x03"
       "add\x12\x05\x12\x03"
       "add\x12\x07\x12\x05"
       "fused";
-  const std::string& text = good;
   a->program->code_size = is("torn_program") ? text.size() - 3 : text.size();
   if (a->program->code != nullptr)
     std::memcpy(a->program->code, text.data(), a->program->code_size);
@@ -372,11 +359,6 @@ AbiError* topology_create(AbiTopologyCreate* a) {
 }
 AbiError* topology_destroy(AbiTopologyDestroy* a) {
   delete a->topology;
-  return nullptr;
-}
-AbiError* topology_platform(AbiTopologyPlatformName* a) {
-  a->platform_name = "tpu";
-  a->platform_name_size = 3;
   return nullptr;
 }
 AbiError* topology_devices(AbiTopologyGetDeviceDescriptions* a) {
@@ -408,13 +390,13 @@ Table make_table() {
   t.set(event_destroy), t.set(event_await);
   if (!is("lacks_is_ready")) t.set(event_is_ready);
   if (!is("lacks_on_ready")) t.set(event_on_ready);
-  t.set(initialize), t.set(attributes), t.set(client_create), t.set(client_destroy);
+  t.set(initialize), t.set(client_create), t.set(client_destroy);
   t.set(platform_name), t.set(addressable_devices), t.set(get_description);
   t.set(description_id), t.set(description_kind), t.set(memory_stats);
   t.set(from_host), t.set(buffer_destroy), t.set(to_host);
   t.set(loaded_destroy), t.set(get_executable), t.set(executable_destroy), t.set(num_outputs);
   t.set(execute), t.set(compiled_memory);
-  t.set(topology_create), t.set(topology_destroy), t.set(topology_platform);
+  t.set(topology_create), t.set(topology_destroy);
   t.set(topology_devices), t.set(compile_for);
   if (!is("lacks_compile")) t.set(compile);
   if (!is("silent")) t.set(cost), t.set(optimized);

@@ -4,7 +4,7 @@
 // A plugin exports `GetPjrtApi`, which gives a table: its size, its version, then pointers to
 // functions, 8 bytes each, in an order to which new ones are only appended. Every function takes
 // one struct that begins with its own size, so that fields can be appended too, and returns null or
-// an error. Offsets are those of every version from 0.81 on; tests/abi compares them with the
+// an error. Offsets are those of every version from 0.81 on; tests/pjrt/abi compares them with the
 // published header where that is at hand. 64-bit machines only.
 #pragma once
 
@@ -145,13 +145,6 @@ struct AbiPluginInitialize {
   static constexpr AbiFunction kFunction{64, "PJRT_Plugin_Initialize"};
   AbiHead head;
 };
-struct AbiPluginAttributes {
-  static constexpr AbiFunction kFunction{72, "PJRT_Plugin_Attributes"};
-  AbiHead head;
-  const AbiNamedValue* attributes;  // out, live as long as the process
-  size_t num_attributes;
-};
-
 // ---- client and devices ----
 
 struct AbiClientCreate {
@@ -369,12 +362,6 @@ struct AbiBufferDestroy {
   AbiHead head;
   AbiBuffer* buffer;
 };
-struct AbiBufferIsDeleted {
-  static constexpr AbiFunction kFunction{584, "PJRT_Buffer_IsDeleted"};
-  AbiHead head;
-  AbiBuffer* buffer;
-  bool is_deleted;  // out
-};
 
 struct AbiTiledLayout {
   AbiHead head;
@@ -414,20 +401,6 @@ struct AbiTopologyDestroy {
   static constexpr AbiFunction kFunction{704, "PJRT_TopologyDescription_Destroy"};
   AbiHead head;
   AbiTopology* topology;
-};
-struct AbiTopologyPlatformName {
-  static constexpr AbiFunction kFunction{712, "PJRT_TopologyDescription_PlatformName"};
-  AbiHead head;
-  const AbiTopology* topology;
-  const char* platform_name;  // out
-  size_t platform_name_size;
-};
-struct AbiTopologyPlatformVersion {
-  static constexpr AbiFunction kFunction{720, "PJRT_TopologyDescription_PlatformVersion"};
-  AbiHead head;
-  AbiTopology* topology;
-  const char* platform_version;  // out
-  size_t platform_version_size;
 };
 struct AbiTopologyGetDeviceDescriptions {
   static constexpr AbiFunction kFunction{728, "PJRT_TopologyDescription_GetDeviceDescriptions"};

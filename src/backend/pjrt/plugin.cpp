@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "backend/pjrt/call.h"
@@ -17,25 +18,19 @@ namespace {
 
 constexpr int32_t kMajor = 0;  // with another one no struct needs to lie as we know it
 
-std::string text_of(const AbiNamedValue& value) {
-  switch (value.type) {
-    case AbiValueKind::string:
-      return {value.string_value, value.value_size};
-    case AbiValueKind::int64:
-      return fmt::format("{}", value.int64_value);
-    case AbiValueKind::int64_list: {
-      std::string list;
-      for (size_t i = 0; i < value.value_size; ++i) {
-        list += fmt::format("{}{}", i == 0 ? "" : ".", value.int64_array_value[i]);
-      }
-      return list;
-    }
-    case AbiValueKind::f32:
-      return fmt::format("{}", value.float_value);
-    case AbiValueKind::boolean:
-      return value.bool_value ? "true" : "false";
+bool is_numbered(std::string_view name, std::string_view before) {
+  if (!name.starts_with(before) || name.size() == before.size()) return false;
+  name.remove_prefix(before.size());
+  return name.find_first_not_of("0123456789") == name.npos;
+}
+
+bool has_numbered(const std::string& folder, std::string_view before) {
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(folder, failed), end;
+  for (; !failed && entry != end; entry.increment(failed)) {
+    if (is_numbered(entry->path().filename().string(), before)) return true;
   }
-  return "";
+  return false;
 }
 
 // Plugins log to standard error, much of it for their authors only. And libtpu asks the metadata
@@ -43,11 +38,7 @@ std::string text_of(const AbiNamedValue& value) {
 // a TPU's device files need not be asked. What the user set stays.
 void set_environment() {
   setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
-  std::error_code ignored;
-  if (!std::filesystem::exists("/dev/accel0", ignored) &&
-      !std::filesystem::exists("/dev/vfio", ignored)) {
-    setenv("TPU_SKIP_MDS_QUERY", "1", 0);
-  }
+  if (!has_tpu_files("/dev")) setenv("TPU_SKIP_MDS_QUERY", "1", 0);
 }
 
 const AbiTable* table_of(const std::string& path, const std::string& file) {
@@ -79,20 +70,14 @@ const AbiTable* table_of(const std::string& path, const std::string& file) {
 
 }  // namespace
 
+bool has_tpu_files(const std::string& devices) {
+  return has_numbered(devices, "accel") || has_numbered(devices + "/vfio", "");
+}
+
 PjrtPlugin::PjrtPlugin(const std::string& path, const std::string& file)
     : path_(path), table_(table_of(path, file)) {
   AbiPluginInitialize initialize{};
   if (function(AbiPluginInitialize::kFunction) != nullptr) call(*this, initialize);
-  read_attributes();
-}
-
-void PjrtPlugin::read_attributes() {
-  AbiPluginAttributes args{};
-  if (!call_where_offered(*this, args)) return;
-  for (size_t i = 0; i < args.num_attributes; ++i) {
-    const AbiNamedValue& value = args.attributes[i];
-    attributes_[std::string(value.name, value.name_size)] = text_of(value);
-  }
 }
 
 std::shared_ptr<const PjrtPlugin> PjrtPlugin::open(const std::string& path) {

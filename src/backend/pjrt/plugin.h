@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "backend/pjrt/abi.h"
-#include "base/array.h"
 
 namespace bertrain {
 
@@ -19,9 +18,6 @@ class PjrtPlugin {
 
   const std::string& path() const { return path_; }
   std::string api_version() const;  // "0.115"
-  const Named<std::string>& attributes() const {
-    return attributes_;
-  }  // "stablehlo_current_version": "1.20.0"
 
   // The function at a place of the table; null where the plugin has none.
   void* function(const AbiFunction& which) const {
@@ -31,10 +27,13 @@ class PjrtPlugin {
 
  private:
   PjrtPlugin(const std::string& path, const std::string& file);
-  void read_attributes();
   std::string path_;
   const AbiTable* table_ = nullptr;
-  Named<std::string> attributes_;
 };
+
+// Whether a folder as /dev has files that a TPU may be behind: accel0, …, or a group of devices that
+// is passed through, vfio/0, …. The folder vfio alone says nothing: Linux makes it wherever its
+// module is loaded.
+bool has_tpu_files(const std::string& devices);
 
 }  // namespace bertrain

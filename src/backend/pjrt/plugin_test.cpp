@@ -130,13 +130,27 @@ TEST(Plugin, IsOpenedOnce) {
   auto second = PjrtPlugin::open((path.parent_path() / "." / path.filename()).string());
   EXPECT_EQ(first, second);
   EXPECT_EQ(first->api_version(), "0.99");
-  EXPECT_EQ(first->attributes().at("stablehlo_current_version"), "1.2.3");
 }
 
 TEST_F(OnCpuPlugin, SaysWhatItIs) {
   auto plugin = PjrtPlugin::open(cpu_plugin());
   EXPECT_THAT(plugin->api_version(), ::testing::StartsWith("0."));
-  EXPECT_THAT(plugin->attributes().at("stablehlo_current_version"), HasSubstr("."));
+}
+
+TEST(TpuFiles, AreNumbered) {
+  FakePlugin beside("works");
+  std::filesystem::path devices = std::filesystem::path(beside.path()).parent_path() / "dev";
+  EXPECT_FALSE(has_tpu_files(devices.string()));  // no such folder
+  std::filesystem::create_directories(devices / "vfio" / "devices");
+  std::filesystem::create_directories(devices / "accel");
+  std::ofstream(devices / "vfio" / "vfio") << "";
+  EXPECT_FALSE(has_tpu_files(devices.string()));
+  std::ofstream(devices / "vfio" / "12") << "";
+  EXPECT_TRUE(has_tpu_files(devices.string()));
+  std::filesystem::remove_all(devices / "vfio");
+  EXPECT_FALSE(has_tpu_files(devices.string()));
+  std::ofstream(devices / "accel3") << "";
+  EXPECT_TRUE(has_tpu_files(devices.string()));
 }
 
 TEST(Reason, IsCutToItsFirstLines) {

@@ -78,11 +78,6 @@ std::shared_ptr<PjrtTopology> PjrtTopology::open(
     id.device_description = devices.descriptions[i];
     call(plugin, id);
     topology->ids_.push_back(id.id);
-    AbiDeviceDescriptionKind kind{};
-    kind.device_description = devices.descriptions[i];
-    if (i == 0 && call_where_offered(plugin, kind)) {
-      topology->kind_ = std::string(kind.device_kind, kind.device_kind_size);
-    }
   }
   return topology;
 }
@@ -92,15 +87,6 @@ PjrtTopology::~PjrtTopology() {
   AbiTopologyDestroy destroy{};
   destroy.topology = topology_;
   give_back(*plugin_, destroy);
-}
-
-std::string PjrtTopology::description() const {
-  AbiTopologyPlatformName name{};
-  name.topology = topology_;
-  call(*plugin_, name);
-  return fmt::format("{} x {}, platform {}, PJRT API {}", devices(), kind_,
-                     std::string_view(name.platform_name, name.platform_name_size),
-                     plugin_->api_version());
 }
 
 PjrtTopology::Compiled PjrtTopology::compile(std::string_view stablehlo,

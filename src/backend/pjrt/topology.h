@@ -24,7 +24,6 @@ class PjrtTopology {
   PjrtTopology& operator=(const PjrtTopology&) = delete;
 
   int devices() const { return static_cast<int>(ids_.size()); }
-  std::string description() const;  // "4 x TPU v5 lite, platform tpu, PJRT API 0.117"
 
   struct Compiled {
     ProgramFacts facts;
@@ -38,7 +37,6 @@ class PjrtTopology {
   explicit PjrtTopology(std::shared_ptr<const PjrtPlugin> plugin) : plugin_(std::move(plugin)) {}
   std::shared_ptr<const PjrtPlugin> plugin_;
   AbiTopology* topology_ = nullptr;
-  std::string kind_;
   std::vector<int64_t> ids_;
 };
 

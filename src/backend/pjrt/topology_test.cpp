@@ -22,7 +22,6 @@ TEST(Topology, CompilesAndCountsOperations) {
   {
     auto topology = PjrtTopology::open(plugin.path(), "v9:1x1", {});
     EXPECT_EQ(topology->devices(), 1);
-    EXPECT_EQ(topology->description(), "1 x fake v1, platform tpu, PJRT API 0.99");
     PjrtTopology::Compiled compiled = topology->compile("text", {});
     EXPECT_EQ(compiled.facts.peak, 150u);
     EXPECT_EQ(compiled.facts.flops, 1000);
@@ -86,7 +85,6 @@ TEST(Tpu, CompilesWithoutATpu) {
   if (path == nullptr) GTEST_SKIP() << "BERTRAIN_TPU_PLUGIN names no libtpu.so (./dev plugin tpu)";
   auto topology = PjrtTopology::open(path, "v5e:2x2", {});
   EXPECT_EQ(topology->devices(), 4);
-  EXPECT_THAT(topology->description(), HasSubstr("4 x TPU v5"));
   PjrtTopology::Compiled compiled = topology->compile(
       R"(module attributes {mhlo.num_replicas = 4 : i32} {
         func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {
