@@ -42,7 +42,7 @@ struct BackendOptions {
   int threads = 0;                       // 0: as many as the cgroup and the machine allow
   uint64_t memory = 0;                   // bytes; 0: 80 % of the cgroup's or machine's limit
   Communicator* communicator = nullptr;  // null: one process
-  // Called between kernels for as long as a run has overwritten nothing that it was given; what it throws ends the run.
+  // Called between kernels, where a backend has them (what a plugin compiled runs whole), for as long as a run has overwritten nothing that it was given; what it throws ends the run.
   std::function<void()> between_calls;
 };
 

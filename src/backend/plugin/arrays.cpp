@@ -21,22 +21,6 @@ ArrayType part_type(const ArrayType& whole, Placement placement, int devices) {
   return part;
 }
 
-// A slice of the value's first axis, in its memory.
-Array part_of(const Array& value, const ArrayType& type, int device) {
-  size_t bytes = static_cast<size_t>(elements(type.shape)) * size_of(type.dtype);
-  const std::byte* first = value.bytes.get() + bytes * static_cast<size_t>(device);
-  return {type, std::shared_ptr<const std::byte[]>(value.bytes, first)};
-}
-
-Array concatenated(const std::vector<Array>& parts, const ArrayType& type) {
-  return make_array(type, [&](std::span<std::byte> into) {
-    for (const Array& part : parts) {
-      if (part.byte_size() > 0) std::memcpy(into.data(), part.bytes.get(), part.byte_size());
-      into = into.subspan(part.byte_size());
-    }
-  });
-}
-
 std::string small_module(std::span<const Value> arguments, const ArrayType& result,
                          const std::string& body) {
   std::string list;
@@ -62,7 +46,7 @@ PjrtArray& alive(DeviceArray& array) {
 }
 
 std::shared_ptr<PjrtExecutable> Shelf::compile(const std::string& text) {
-  constexpr size_t kKept = 64;  // most of them move arrays, and are small
+  constexpr size_t kKept = 2;  // more would pin what was tried and given up
   auto known = std::find_if(compiled_.begin(), compiled_.end(),
                             [&](const auto& entry) { return entry.first == text; });
   if (known == compiled_.end()) {
@@ -76,6 +60,7 @@ std::shared_ptr<PjrtExecutable> Shelf::compile(const std::string& text) {
 
 std::shared_ptr<DeviceArray> Shelf::put(const Array& value, Placement placement) {
   auto array = std::make_shared<PjrtArray>();
+  array->placement = placement;
   array->whole = std::make_shared<ArrayType>(value.type);
   if (placement == Placement::split) {
     array->stored = send(value, placement);
@@ -89,9 +74,10 @@ std::shared_ptr<Stored> Shelf::send(const Array& value, Placement placement) {
   auto stored = std::make_shared<Stored>();
   stored->placement = placement;
   stored->type = part_type(value.type, placement, devices());
+  std::vector<Array> parts(static_cast<size_t>(devices()), value);
+  if (placement == Placement::split && devices() > 1) parts = split_parts(value, devices());
   for (int d = 0; d < devices(); ++d) {
-    bool whole = placement == Placement::replicate;
-    stored->buffers.push_back(client_->put(whole ? value : part_of(value, stored->type, d), d));
+    stored->buffers.push_back(client_->put(parts[static_cast<size_t>(d)], d));
   }
   return stored;
 }
@@ -104,7 +90,7 @@ Array Shelf::get(const PjrtArray& array) {
   if (stored->placement == Placement::replicate || devices() == 1) return stored->buffers[0]->get();
   std::vector<Array> parts;
   for (const auto& buffer : stored->buffers) parts.push_back(buffer->get());
-  return concatenated(parts, *array.whole);
+  return join_parts(parts);
 }
 
 std::shared_ptr<Stored> Shelf::alone(PjrtArray& array) {
@@ -132,11 +118,11 @@ std::shared_ptr<Stored> Shelf::stack(const PjrtArrays& layers) {
   if (stacked) return first;
   std::shared_ptr<Stored> all;
   if (waiting) {
-    ArrayType type = *layers[0]->whole;
-    type.shape.insert(type.shape.begin(), static_cast<int64_t>(layers.size()));
+    ArrayType one = *layers[0]->whole;
+    one.shape.insert(one.shape.begin(), 1);
     std::vector<Array> parts;
-    for (const PjrtArray* layer : layers) parts.push_back(*layer->host);
-    all = send(concatenated(parts, type), Placement::replicate);
+    for (const PjrtArray* layer : layers) parts.push_back({one, layer->host->bytes});
+    all = send(join_parts(parts), Placement::replicate);
   } else {
     all = join(layers);
   }
@@ -148,18 +134,23 @@ std::shared_ptr<Stored> Shelf::stack(const PjrtArrays& layers) {
   return all;
 }
 
+// The layer's number is an argument, so that one program serves all layers of a type.
 std::shared_ptr<Stored> Shelf::cut(const Stored& stack, size_t layer) {
   ArrayType one = stack.type, type = stack.type;
   one.shape[0] = 1;
   type.shape.erase(type.shape.begin());
-  Value x{"%stack", stack.type}, part{"%part", one};
-  std::string ranges = fmt::format("{}:{}", layer, layer + 1);
-  for (size_t i = 1; i < one.shape.size(); ++i) ranges += fmt::format(", 0:{}", one.shape[i]);
+  Value x{"%stack", stack.type}, number{"%number", {DType::i32, {}}}, part{"%part", one};
+  ValueList operands = {x, number};
+  operands.resize(stack.type.shape.size() + 1, {"%zero", number.type});
   std::string body = fmt::format(
-      "  %part = stablehlo.slice %stack [{}] : {}\n  %layer = stablehlo.reshape %part : {}\n"
-      "  return %layer : {}\n",
-      ranges, signature_text({&x, 1}, one), signature_text({&part, 1}, type), type_text(type));
-  return run(small_module({&x, 1}, type, body), {&stack}, type, stack.placement);
+      "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "  %part = stablehlo.dynamic_slice {}, sizes = [{}] : {}\n"
+      "  %layer = stablehlo.reshape %part : {}\n  return %layer : {}\n",
+      names_text(operands), list_text(one.shape), signature_text(operands, one),
+      signature_text({&part, 1}, type), type_text(type));
+  ValueList arguments = {x, number};
+  auto index = send(scalar(static_cast<int32_t>(layer)), Placement::replicate);
+  return run(small_module(arguments, type, body), {&stack, index.get()}, type, stack.placement);
 }
 
 std::shared_ptr<Stored> Shelf::join(const PjrtArrays& layers) {
@@ -187,7 +178,8 @@ std::shared_ptr<Stored> Shelf::join(const PjrtArrays& layers) {
 std::shared_ptr<Stored> Shelf::run(const std::string& text,
                                    const std::vector<const Stored*>& inputs, const ArrayType& type,
                                    Placement placement) {
-  std::shared_ptr<PjrtExecutable> program = compile(text);
+  std::unique_ptr<PjrtExecutable>& program = moves_[text];
+  if (!program) program = client_->compile(text, {devices()});
   std::vector<std::vector<PjrtBuffer*>> arguments(static_cast<size_t>(devices()));
   for (size_t d = 0; d < arguments.size(); ++d) {
     for (const Stored* input : inputs) arguments[d].push_back(input->buffers[d].get());

@@ -21,6 +21,7 @@ struct Stored {
 };
 
 struct PjrtArray : DeviceArray {
+  Placement placement = Placement::replicate;
   std::shared_ptr<const ArrayType> whole;  // of this process: split parts one after the other
   std::optional<Array> host;               // not sent yet: whoever needs it decides how
   std::shared_ptr<Stored> stored;
@@ -44,8 +45,8 @@ class Shelf {
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement);
   Array get(const PjrtArray& array);  // waits
 
-  // For all devices. Text that was compiled lately is not compiled again: runs on one backend, as
-  // training and its repetition, ask for the same programs.
+  // For all devices. The latest programs are kept, so that a run and its repetition on one backend
+  // do not compile the same text twice.
   std::shared_ptr<PjrtExecutable> compile(const std::string& text);
 
   // The buffers of one array, sent or cut out of its stack where that is yet to be done.
@@ -62,6 +63,7 @@ class Shelf {
 
   std::shared_ptr<PjrtClient> client_;
   std::list<std::pair<std::string, std::shared_ptr<PjrtExecutable>>> compiled_;  // latest first
+  Named<std::unique_ptr<PjrtExecutable>> moves_;  // by text: few and small, one for each type
 };
 
 // The array as one of this backend's that is alive: both are checked.

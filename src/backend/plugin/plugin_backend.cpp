@@ -6,18 +6,18 @@
 namespace bertrain {
 namespace {
 
-// A loop's body is compiled once; below so many turns unrolling costs little and may run faster.
-constexpr int64_t kLeastTurns = 7;
-
 Graph expanded(const Graph& graph) {
   return expand(graph, [](const Node& node) { return is_emitted(node); });
 }
 
 class PjrtBackend : public Backend {
  public:
-  PjrtBackend(const PluginTarget& target, const BackendOptions&)
-      : least_turns_(target.least_turns.value_or(kLeastTurns)),
-        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))) {}
+  PjrtBackend(const PluginTarget& target, const BackendOptions& options)
+      : least_turns_(target.least_turns.value_or(ModuleOptions{}.least_turns)),
+        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))) {
+    check(options.communicator == nullptr || options.communicator->size() == 1,
+          "a plugin sums over its own devices only, not over ranks");
+  }
 
   int replicas() const override { return shelf_->devices(); }
   int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
@@ -61,7 +61,7 @@ class CompiledOnly : public Program {
 class TopologyBackend : public Backend {
  public:
   TopologyBackend(const PluginTarget& target)
-      : least_turns_(target.least_turns.value_or(kLeastTurns)),
+      : least_turns_(target.least_turns.value_or(ModuleOptions{}.least_turns)),
         replicas_(target.devices),
         topology_(PjrtTopology::open(target.path, *target.topology, target.topology_options)) {
     if (replicas_ == 0) replicas_ = topology_->devices();

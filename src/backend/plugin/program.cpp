@@ -23,13 +23,14 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
   int devices = shelf_->devices();
   for (const Node* node : graph.nodes()) {
     if (node->op != &kInput) continue;
-    inputs_.emplace(node->name, whole_type(node->outputs[0], node->placement, devices));
+    ArrayType whole = whole_type(node->outputs[0], node->placement, devices);
+    inputs_.emplace(node->name, Input{std::move(whole), node->placement});
   }
   check(options.replicas == devices, "a program for as many replicas as there are devices");
   executable_ = shelf_->compile(module_.text);
   module_.text.clear();
   Named<size_t> numbers;
-  for (const auto& [name, type] : inputs_) numbers.emplace(name, numbers.size());
+  for (const auto& [name, input] : inputs_) numbers.emplace(name, numbers.size());
   for (const Slot& slot : module_.arguments) {
     auto& list = argument_inputs_.emplace_back();
     for (const std::string& name : slot.names) list.push_back(numbers.at(name));
@@ -50,14 +51,18 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
 // Both are in order of names, so that one walk along both says what is missing or too much.
 void PjrtProgram::check_inputs(const DeviceArrays& inputs) const {
   auto given = inputs.begin();
-  for (const auto& [name, type] : inputs_) {
+  for (const auto& [name, input] : inputs_) {
     if (given == inputs.end() || name < given->first) {
       throw error("input '{}' of the program is missing", name);
     }
     if (given->first < name) throw error("the program has no input '{}'", given->first);
-    if (given->second->type() != type) {
-      throw error("input '{}' must be {}, but is {}", name, to_string(type),
+    if (given->second->type() != input.whole) {
+      throw error("input '{}' must be {}, but is {}", name, to_string(input.whole),
                   to_string(given->second->type()));
+    }
+    if (shelf_->devices() > 1 && alive(*given->second).placement != input.placement) {
+      throw error("input '{}' must be {} every device", name,
+                  input.placement == Placement::split ? "split over" : "equal on");
     }
     ++given;
   }
@@ -100,6 +105,7 @@ DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
   auto replaced = inputs.begin();
   for (const Place& place : outputs_) {
     auto array = std::make_shared<PjrtArray>();
+    array->placement = module_.results[place.slot].placement;
     array->whole = place.whole;
     array->stored = made[place.slot];
     if (module_.results[place.slot].stacked) array->layer = place.layer;

@@ -29,7 +29,11 @@ class PjrtProgram : public Program {
   void check_inputs(const DeviceArrays& inputs) const;
 
   std::shared_ptr<Shelf> shelf_;
-  Named<ArrayType> inputs_;  // of this process
+  struct Input {
+    ArrayType whole;  // of this process
+    Placement placement;
+  };
+  Named<Input> inputs_;
   Module module_;
   std::vector<std::vector<size_t>> argument_inputs_;  // [argument]: numbers of its inputs
   std::vector<Place> outputs_;                        // by name

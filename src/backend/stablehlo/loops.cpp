@@ -73,9 +73,8 @@ class AtOnce {
     ArrayType type = emission_.lifted(loop_.stacked[source.index][0].type());
     if (all.type == type) return all;
     auto first = static_cast<int64_t>(part.first);
-    std::string ranges = fmt::format("{}:{}", first, first + emission_.lead);
-    for (size_t i = 1; i < type.shape.size(); ++i) ranges += fmt::format(", 0:{}", type.shape[i]);
-    return text_.value(type, fmt::format("stablehlo.slice {} [{}] : {}", all.name, ranges,
+    return text_.value(type, fmt::format("stablehlo.slice {} [{}] : {}", all.name,
+                                         layers_text(all.type.shape, first, first + emission_.lead),
                                          signature_text({&all, 1}, type)));
   }
 

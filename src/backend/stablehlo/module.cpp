@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "backend/stablehlo/loops.h"
 #include "backend/stablehlo/primitives.h"
@@ -23,7 +24,7 @@ class ModuleWriter {
         options_(options),
         rolled_(roll(graph, options.least_turns > 0 ? static_cast<size_t>(options.least_turns)
                                                     : std::numeric_limits<size_t>::max())),
-        stacks_(graph, rolled_),
+        stacks_(rolled_),
         places_(graph, rolled_, stacks_, text_) {}
 
   Module write() {
@@ -45,14 +46,14 @@ class ModuleWriter {
  private:
   // Outputs that are one value of each turn leave as one array, if what they replace enters as one.
   void choose_results() {
-    std::map<std::string_view, size_t> done;
+    std::set<std::string> done;
     for (const Output& output : graph_.outputs()) {
       if (done.contains(output.name)) continue;
       std::optional<Slot> stack = stacked_result(output);
       Slot slot =
           stack ? *stack : Slot{{output.name}, false, output.value.type(), output.placement};
-      for (const std::string& name : slot.names) done.emplace(name, module_.results.size());
       module_.results.push_back(std::move(slot));
+      for (const std::string& name : module_.results.back().names) done.insert(name);
     }
   }
 
@@ -186,22 +187,25 @@ class ModuleWriter {
 
   // The inputs of a sum of squares, those that all turns of a loop made taken together.
   std::vector<Part> parts_of(const Node& node) const {
-    std::map<size_t, size_t> seen;  // of a sequence, how many values
-    auto sequence_of = [&](Tensor t) -> std::optional<size_t> {
+    std::map<size_t, std::set<size_t>> turns;  // of a sequence, which are summed, each once
+    auto place_of = [&](Tensor t) -> std::optional<std::pair<size_t, size_t>> {
       if (rolled_.loop_of[static_cast<size_t>(t.node()->id)] < 0) return std::nullopt;
-      return stacks_.sequence_of(t).first;
+      return stacks_.sequence_of(t);
     };
+    std::set<size_t> repeated;
     for (Tensor t : node.inputs) {
-      if (auto s = sequence_of(t)) ++seen[*s];
+      auto place = place_of(t);
+      if (place && !turns[place->first].insert(place->second).second) repeated.insert(place->first);
     }
     std::vector<Part> parts;
     for (Tensor t : node.inputs) {
-      auto s = sequence_of(t);
-      if (!s || seen[*s] != stacks_.sequences()[*s].values.size()) {
-        if (!s || seen[*s] > 0) parts.push_back({t, std::nullopt});
-      } else {
-        parts.push_back({t, s});
-        seen[*s] = 0;
+      auto place = place_of(t);
+      bool whole = place && !repeated.contains(place->first) &&
+                   turns[place->first].size() == stacks_.sequences()[place->first].values.size();
+      if (!whole) {
+        parts.push_back({t, std::nullopt});
+      } else if (place->second == 0) {
+        parts.push_back({t, place->first});
       }
     }
     return parts;

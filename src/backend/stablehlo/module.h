@@ -25,8 +25,10 @@ struct Module {
 };
 
 struct ModuleOptions {
-  int64_t replicas = 1;     // all_reduce_sum is over so many
-  int64_t least_turns = 7;  // loops of fewer turns are unrolled; 0: all are
+  int64_t replicas = 1;  // all_reduce_sum is over so many
+  // Loops of fewer turns are unrolled (0: all are): a loop's body is compiled once, which only pays
+  // for several.
+  int64_t least_turns = 7;
 };
 
 // Whether the module has a line for the node as it is; other composites must be expanded.

@@ -43,12 +43,12 @@ void Places::set_last(size_t loop, size_t carried, Value written) {
 }
 
 Value Places::layer(const Value& stack, size_t index) {
-  Shape start(stack.type.shape.size(), 0), one = stack.type.shape;
-  std::string ranges = fmt::format("{}:{}", index, index + 1);
-  for (size_t i = 1; i < one.size(); ++i) ranges += fmt::format(", 0:{}", one[i]);
-  one[0] = 1;
-  ArrayType cut{stack.type.dtype, one}, type{stack.type.dtype, Shape(one.begin() + 1, one.end())};
-  Value part = text_.value(cut, fmt::format("stablehlo.slice {} [{}] : {}", stack.name, ranges,
+  ArrayType cut = stack.type, type = stack.type;
+  cut.shape[0] = 1;
+  type.shape.erase(type.shape.begin());
+  auto first = static_cast<int64_t>(index);
+  Value part = text_.value(cut, fmt::format("stablehlo.slice {} [{}] : {}", stack.name,
+                                            layers_text(stack.type.shape, first, first + 1),
                                             signature_text({&stack, 1}, cut)));
   return text_.value(
       type, fmt::format("stablehlo.reshape {} : {}", part.name, signature_text({&part, 1}, type)));

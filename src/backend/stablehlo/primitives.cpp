@@ -54,7 +54,9 @@ ValueList emit_convert(const Emission& e, const Node& node, const ValueList& in)
 ValueList emit_compare(const Emission& e, const Node& node, const ValueList& in) {
   static constexpr const char* kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
   DType dtype = in[0].type.dtype;
-  const char* kind = is_float(dtype) ? "FLOAT" : dtype == DType::i32 ? "SIGNED" : "UNSIGNED";
+  const char* kind = is_float(dtype)                              ? "FLOAT"
+                     : dtype == DType::i32 || dtype == DType::i64 ? "SIGNED"
+                                                                  : "UNSIGNED";
   ArrayType type = result_of(e, node);
   return {e.text.value(
       type, fmt::format("stablehlo.compare {}, {}, {} : {}", kDirections[node.integer("direction")],
@@ -135,9 +137,10 @@ ValueList emit_reduce_sum(const Emission& e, const Node& node, const ValueList& 
 
 ValueList emit_reduce_max(const Emission& e, const Node& node, const ValueList& in) {
   DType dtype = in[0].type.dtype;
-  double least = is_float(dtype)       ? -std::numeric_limits<double>::infinity()
-                 : dtype == DType::i32 ? std::numeric_limits<int32_t>::min()
-                                       : 0;
+  double least = 0;
+  if (is_float(dtype)) least = -std::numeric_limits<double>::infinity();
+  if (dtype == DType::i32) least = std::numeric_limits<int32_t>::min();
+  if (dtype == DType::i64) least = static_cast<double>(std::numeric_limits<int64_t>::min());
   return {
       reduce(e, in[0], result_of(e, node), moved(e, node.list("axes"), false), "maximum", least)};
 }

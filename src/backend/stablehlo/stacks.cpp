@@ -7,7 +7,7 @@
 
 namespace bertrain {
 
-Stacks::Stacks(const Graph&, const Rolled& rolled) : rolled_(rolled) {
+Stacks::Stacks(const Rolled& rolled) : rolled_(rolled) {
   find_groups(rolled);
   find_sequences(rolled);
 }

@@ -33,7 +33,7 @@ struct StackPart {
 
 class Stacks {
  public:
-  Stacks(const Graph& graph, const Rolled& rolled);
+  explicit Stacks(const Rolled& rolled);
 
   const std::vector<InputGroup>& groups() const { return groups_; }
   const std::vector<Sequence>& sequences() const { return sequences_; }

@@ -95,6 +95,12 @@ std::string types_text(std::span<const Value> values) {
   return text;
 }
 
+std::string layers_text(const Shape& stack, int64_t first, int64_t last) {
+  std::string text = fmt::format("{}:{}", first, last);
+  for (size_t i = 1; i < stack.size(); ++i) text += fmt::format(", 0:{}", stack[i]);
+  return text;
+}
+
 std::string signature_text(std::span<const Value> operands, const ArrayType& result) {
   return "(" + types_text(operands) + ") -> " + type_text(result);
 }

@@ -23,6 +23,8 @@ std::string element_text(DType dtype);            // "f32", "ui32", "i1"
 std::string list_text(std::span<const int64_t>);  // "0, 2, 1"
 std::string names_text(std::span<const Value>);   // "%a, %b"
 std::string types_text(std::span<const Value>);   // "tensor<f32>, tensor<i32>"
+// "2:5, 0:3, 0:4": of a stack [layers, 3, 4], the layers first … last − 1
+std::string layers_text(const Shape& stack, int64_t first, int64_t last);
 // "(tensor<f32>, tensor<i32>) -> tensor<f32>"
 std::string signature_text(std::span<const Value> operands, const ArrayType& result);
 
