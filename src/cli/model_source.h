@@ -28,12 +28,12 @@ std::string task_file(const std::string& path);  // where a folder has it
 // A checkpoint of any kind whose tensors have our names (Google's).
 std::unique_ptr<CheckpointReader> open_weights(const std::string& uri);
 
-// Options of commands that train.
 // The shape that `model` (a size's name) or `bert_config_file` gives, with the preset's code for what
 // it leaves open; usage errors where both or none are given. vocab_size counts with a size's name.
 BertConfig model_shape(const std::string& model, const std::string& bert_config_file,
                        const std::string& preset, size_t vocab_size);
 
+// Options of commands that train.
 struct ModelOptions {
   std::string init_checkpoint, bert_config_file, model;
   TextOptions text;

@@ -16,8 +16,9 @@ struct RowLayout {
 // Ascending. All rows have the smallest multiple of needs.row_slots with which batches drawn from the
 // sample waste little (10 % from 64 examples a batch up, else 15 %, with a margin for batches that
 // are not like the sample), as attention costs the length of a row in every slot. Where none does, as
-// for few examples on a replica, there is one row, whose length varies, or what wastes least. Each layout is a program to
-// compile: the batches that were drawn need three of them, the others are further apart.
+// for few examples on a replica, there is one row, whose length varies, or what wastes least. Each
+// layout is a program to compile: the batches that were drawn need three of them, the others are
+// further apart.
 std::vector<RowLayout> choose_row_layouts(const CapacityNeeds& needs);
 
 }  // namespace bertrain
