@@ -68,8 +68,8 @@ std::string usable_dtype(const std::string& device, const std::string& asked) {
   return "fp32";
 }
 
-ProgramMemory program_memory(const Backend& backend, const std::string& asked) {
-  uint64_t own = backend.device_memory();
+ProgramMemory program_memory(const Backend& backend, const std::string& asked, uint64_t own) {
+  if (own == 0) own = backend.device_memory();
   if (own == 0) return {parse_memory(asked) / static_cast<uint64_t>(backend.replicas()), false};
   return {std::min(parse_memory(asked.empty() ? "90%" : asked, own), own), true};
 }

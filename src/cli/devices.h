@@ -12,7 +12,8 @@ namespace bertrain {
 
 // "cpu", "reference", "gpu" and "tpu" (by the plugin that is found, see backend/pjrt/find_plugin.h),
 // "plugin:PATH" or "plugin:cpu" (the one that is found). replicas: devices to use, 0: all that a
-// plugin has (one, where it is for the CPU); least_turns as in PluginTarget. Throws a usage error for what is none of them, or not here.
+// plugin has (one, where it is for the CPU); least_turns as in PluginTarget. Throws a usage error for
+// what is none of them, or not here.
 std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOptions& options,
                                       int64_t replicas = 0,
                                       std::optional<int64_t> least_turns = {});
@@ -37,7 +38,8 @@ struct ProgramMemory {
   uint64_t bytes = 0;
   bool of_device = false;
 };
-ProgramMemory program_memory(const Backend& backend, const std::string& asked);
+// own: of hardware that is not here; 0: as the backend says.
+ProgramMemory program_memory(const Backend& backend, const std::string& asked, uint64_t own = 0);
 
 // Refuses a model whose parameters alone (training: with gradients and the optimizer's slots) are
 // beyond `memory`, before anything is built of it. Throws Error with both sizes.

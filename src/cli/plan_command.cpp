@@ -48,7 +48,8 @@ struct PlanOptions {
       v("unroll", unroll, "compile every layer by itself instead of a loop over layers");
       v("threads", threads, "0: as many as the machine or its cgroup allows (cpu)");
       v("memory", memory,
-        "limit as 8GiB or 75%; empty: the device's, of the CPU 80% of what is allowed");
+        "limit as 8GiB or 75%; empty: 90% of the device's own, of the machine's 80% of what is "
+        "allowed");
     };
   }
 };
@@ -98,30 +99,18 @@ Capacity capacity_of(const PlanOptions& o, const Backend& backend, bool has_targ
 struct Device {
   std::unique_ptr<Backend> backend;
   std::string what;
-  uint64_t memory = 0;  // bytes that a program may take; 0: unknown
+  ProgramMemory memory;  // as a training there would have it
 };
-
-// What --memory says of a device with `all`; 0: neither is known.
-uint64_t memory_of(const PlanOptions& o, uint64_t all) {
-  if (o.memory.empty()) return all;
-  if (all == 0 && o.memory.ends_with('%')) {
-    throw usage_error(
-        "--memory={}: the plugin does not say how much memory a device has; a size expected",
-        o.memory);
-  }
-  return parse_memory(o.memory, all);
-}
 
 Device open_device(const PlanOptions& o) {
   std::optional<int64_t> least_turns;
   if (o.unroll) least_turns = 0;
   Device device;
   if (!is_hardware(o.device)) {
-    uint64_t machines = parse_memory(o.memory);
-    device.backend =
-        open_backend(o.device, {loop_threads(), machines, nullptr, {}}, o.replicas, least_turns);
+    device.backend = open_backend(o.device, {loop_threads(), parse_memory(o.memory), nullptr, {}},
+                                  o.replicas, least_turns);
     device.what = o.device;
-    device.memory = plugin_of(o.device) ? memory_of(o, device.backend->device_memory()) : machines;
+    device.memory = program_memory(*device.backend, o.memory);
     return device;
   }
   const Hardware& hardware = hardware_named(o.device);
@@ -132,9 +121,9 @@ Device open_device(const PlanOptions& o) {
                       hardware.replicas);
   }
   if (o.replicas > 0) target.devices = static_cast<int>(o.replicas);
-  device.memory = memory_of(o, hardware.memory);
   device.what = fmt::format("{} ({}; compiled without it)", o.device, hardware.what);
   device.backend = make_plugin_backend(target, {});
+  device.memory = program_memory(*device.backend, o.memory, hardware.memory);
   return device;
 }
 
@@ -195,21 +184,17 @@ void run_plan(Args args, std::ostream& out) {
   log_line("plan: compiling the step");
   ProgramFacts facts = runner.facts(capacity, o.accumulate > 1);
   print_facts(facts, out);
-  if (device.memory == 0) {
-    out << "fits = unknown (the plugin does not say how much memory a device has; --memory does)\n";
-    return;
-  }
-  if (facts.peak > device.memory) {
+  uint64_t memory = device.memory.bytes;
+  if (facts.peak > memory) {
     out << "fits = no\n" << std::flush;
     throw error(
-        "a step needs {}, and the device has {}: a smaller --train_batch_size, a larger "
-        "--accumulate, "
+        "a step needs {}, and may take {}: a smaller --train_batch_size, a larger --accumulate, "
         "--recompute or --dtype=bf16 need less",
-        readable_bytes(facts.peak), readable_bytes(device.memory));
+        readable_bytes(facts.peak), readable_bytes(memory));
   }
   out << fmt::format("fits = yes, in {} of {} ({:.0f} %)\n", readable_bytes(facts.peak),
-                     readable_bytes(device.memory),
-                     100.0 * static_cast<double>(facts.peak) / static_cast<double>(device.memory));
+                     readable_bytes(memory),
+                     100.0 * static_cast<double>(facts.peak) / static_cast<double>(memory));
 }
 
 }  // namespace
