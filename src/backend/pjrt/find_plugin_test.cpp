@@ -13,19 +13,22 @@
 namespace bertrain {
 namespace {
 
+constexpr const char* kNames[] = {"BERTRAIN_PLUGINS", "XDG_DATA_HOME",       "HOME",
+                                  "VIRTUAL_ENV",      "BERTRAIN_CPU_PLUGIN", "BERTRAIN_TPU_PLUGIN"};
+
 class FindPlugin : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::path(testing::TempDir()) / fmt::format("find_plugin{}", getpid());
     std::filesystem::create_directories(folder_);
-    for (const char* name : {"BERTRAIN_PLUGINS", "XDG_DATA_HOME", "HOME", "VIRTUAL_ENV",
-                             "BERTRAIN_CPU_PLUGIN", "BERTRAIN_TPU_PLUGIN"}) {
+    for (const char* name : kNames) {
       const char* value = std::getenv(name);
       if (value != nullptr) before_.emplace_back(name, value);
       unsetenv(name);
     }
   }
   void TearDown() override {
+    for (const char* name : kNames) unsetenv(name);
     for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
     std::filesystem::remove_all(folder_);
   }
