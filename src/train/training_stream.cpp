@@ -98,7 +98,8 @@ BatchStream training_batches(const Task& task, const TrainingStreamOptions& opti
   }
   stream->skip(first_step);
   *tell = nullptr;  // from now on what is read is trained on
-  // Two batches ahead: one is packed while one waits. The loop sends a third.
+  // Two batches ahead of the loop: one waits, beside the one that the thread packs. A third is the
+  // loop's own, which sends it while the one before it is computed.
   return prefetch(std::move(stream), 1);
 }
 

@@ -10,8 +10,8 @@
 namespace bertrain {
 namespace {
 
-// Runs that may be under way when another one begins: one that computes and one that waits for it.
-// More would hold memory of the device without making it any busier.
+// Runs that may be under way at once, the newest among them: one that computes and one that waits for
+// it. More would hold memory of the device without making it any busier.
 constexpr size_t kAhead = 2;
 
 constexpr const char* kExecute = AbiLoadedExecutableExecute::kFunction.name;

@@ -29,7 +29,8 @@ class PjrtExecutable {
   PjrtExecutable& operator=(const PjrtExecutable&) = delete;
 
   // arguments[d][i]: argument i on device d. Gives results[d][i], of types[i], on every device.
-  // Returns when the run is enqueued, with at most two runs behind it: a third waits for the first.
+  // Returns when the run is enqueued. At most two are then under way, this one among them: with two
+  // before it, the older one is waited for first.
   // What fails later is thrown by `get` of the results, by wait() or by the next run. Arguments that
   // the program takes over are told by their owner (PjrtBuffer::donated) after this.
   std::vector<PjrtBuffers> run(const std::vector<std::vector<PjrtBuffer*>>& arguments,

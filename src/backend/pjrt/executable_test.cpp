@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
-
 #include "backend/pjrt/client.h"
 #include "backend/pjrt/cpu_plugin_for_tests.h"
 #include "base/error_message.h"
@@ -269,44 +267,6 @@ TEST_F(Executable, RefusesAnotherNumberOfArguments) {
   auto a = client->put(make_array<float>({2}, {1, 2}), 0);
   EXPECT_THAT(message_of([&] { program->run(one_device({a.get()}), {kPair}); }),
               HasSubstr("PJRT_LoadedExecutable_Execute"));
-}
-
-// What a run costs the host beside the work itself: a training step passes some 200 values.
-TEST_F(Executable, CostsTheHostLittle) {
-  constexpr int kValues = 200, kRuns = 50;
-  auto client = open();
-  std::string parameters, results, types;
-  for (int i = 0; i < kValues; ++i) {
-    const char* comma = i == 0 ? "" : ", ";
-    parameters +=
-        fmt::format("{}%a{}: tensor<2xf32> {{tf.aliasing_output = {} : i32}}", comma, i, i);
-    results += fmt::format("{}%a{}", comma, i);
-    types += fmt::format("{}tensor<2xf32>", comma);
-  }
-  auto program = client->compile(fmt::format("func.func @main({}) -> ({}) {{ return {} : {} }}",
-                                             parameters, types, results, types),
-                                 {});
-  PjrtBuffers values;
-  for (int i = 0; i < kValues; ++i) {
-    values.push_back(client->put(make_array<float>({2}, {static_cast<float>(i), 0}), 0));
-  }
-  std::vector<ArrayType> expected(kValues, kPair);
-  std::vector<double> seconds;
-  for (int run = 0; run < kRuns; ++run) {
-    std::vector<std::vector<PjrtBuffer*>> arguments(1);
-    for (const auto& value : values) arguments[0].push_back(value.get());
-    auto start = std::chrono::steady_clock::now();
-    auto made = program->run(arguments, expected);
-    for (const auto& value : values) value->donated();
-    values = std::move(made[0]);
-    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    seconds.push_back(taken.count());
-  }
-  EXPECT_THAT(floats(*values[7]), ElementsAre(7, 0));
-  std::sort(seconds.begin(), seconds.end());
-  RecordProperty("median_us", static_cast<int>(seconds[kRuns / 2] * 1e6));
-  // Generous: the plugin's own share is in it, and the machine may be busy.
-  EXPECT_LT(seconds[kRuns / 4], 0.005);
 }
 
 }  // namespace
