@@ -23,7 +23,8 @@ using DeviceArrays = Named<std::shared_ptr<DeviceArray>>;
 
 struct ProgramFacts {
   uint64_t arguments = 0, temporary = 0, peak = 0, code = 0;  // bytes
-  double flops = 0, bytes = 0, compile_seconds = 0;
+  double flops = 0, bytes = 0;  // arithmetic and traffic of a run; 0: not known
+  double compile_seconds = 0;
   Named<int64_t> operations;  // of the compiled program, by the compiler's names; may be empty
 };
 

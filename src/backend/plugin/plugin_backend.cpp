@@ -45,7 +45,8 @@ class PjrtBackend : public Backend {
 // Hardware that is not there: programs compile, and say what they would need.
 class CompiledOnly : public Program {
  public:
-  explicit CompiledOnly(PjrtTopology::Compiled compiled) : facts_(std::move(compiled.facts)) {
+  CompiledOnly(PjrtTopology::Compiled compiled, const Counts& counts)
+      : facts_(counts.in(compiled.facts)) {
     facts_.operations = std::move(compiled.operations);
   }
   DeviceArrays run(DeviceArrays) override {
@@ -72,8 +73,10 @@ class TopologyBackend : public Backend {
   bool takes(const Node& node) const override { return is_emitted(node); }
 
   std::unique_ptr<Program> compile(const Graph& graph) override {
-    Module module = emit_module(expanded(graph), {replicas_, least_turns_});
-    return std::make_unique<CompiledOnly>(topology_->compile(module.text, {replicas_}));
+    Graph emitted = expanded(graph);
+    Module module = emit_module(emitted, {replicas_, least_turns_});
+    return std::make_unique<CompiledOnly>(topology_->compile(module.text, {replicas_}),
+                                          Counts(emitted, module));
   }
   std::shared_ptr<DeviceArray> put(const Array&, Placement) override {
     throw error("there is no such hardware here: programs for it can only be compiled");

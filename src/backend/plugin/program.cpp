@@ -19,7 +19,7 @@ ArrayType whole_type(const ArrayType& part, Placement placement, int devices) {
 
 PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
                          std::shared_ptr<Shelf> shelf)
-    : shelf_(std::move(shelf)), module_(emit_module(graph, options)) {
+    : shelf_(std::move(shelf)), module_(emit_module(graph, options)), counts_(graph, module_) {
   int devices = shelf_->devices();
   for (const Node* node : graph.nodes()) {
     if (node->op != &kInput) continue;

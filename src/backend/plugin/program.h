@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/plugin/arrays.h"
+#include "backend/plugin/counts.h"
 #include "backend/stablehlo/module.h"
 
 namespace bertrain {
@@ -15,7 +16,7 @@ class PjrtProgram : public Program {
   PjrtProgram(const Graph& graph, const ModuleOptions& options, std::shared_ptr<Shelf> shelf);
 
   DeviceArrays run(DeviceArrays inputs) override;
-  ProgramFacts facts() const override { return executable_->facts(); }
+  ProgramFacts facts() const override { return counts_.in(executable_->facts()); }
   // A plugin does not say what its operations cost: one entry, "program".
   Named<double> profile(DeviceArrays inputs) override;
 
@@ -35,6 +36,7 @@ class PjrtProgram : public Program {
   };
   Named<Input> inputs_;
   Module module_;
+  Counts counts_;
   std::vector<std::vector<size_t>> argument_inputs_;  // [argument]: numbers of its inputs
   std::vector<Place> outputs_;                        // by name
   std::shared_ptr<PjrtExecutable> executable_;

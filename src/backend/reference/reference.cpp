@@ -7,6 +7,7 @@
 #include "backend/reference/evaluate.h"
 #include "base/error.h"
 #include "tensor/ops/op_table.h"
+#include "tensor/ops/ops.h"
 
 namespace bertrain {
 namespace {
@@ -37,13 +38,6 @@ bool same_memory(const std::vector<Array>& a, const std::vector<Array>& b) {
 
 uint64_t bytes_of(const ArrayType& type) {
   return static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
-}
-
-double flops_of(const Node& node) {
-  if (node.op != &kMatmul) return static_cast<double>(elements(node.outputs[0].shape));
-  bool ta = node.integer("transpose_a") != 0;
-  return 2.0 * static_cast<double>(elements(node.outputs[0].shape)) *
-         static_cast<double>(node.inputs[0].extent(ta ? -2 : -1));
 }
 
 class ReferenceProgram : public Program {
@@ -172,7 +166,7 @@ class ReferenceProgram : public Program {
       }
       if (node->op == &kInput) facts_.arguments += bytes_of(node->outputs[0]);
       if (given || renames) continue;
-      facts_.flops += flops_of(*node);
+      facts_.flops += operations_of(*node);
       for (const ArrayType& type : node->outputs)
         facts_.bytes += static_cast<double>(bytes_of(type));
     }

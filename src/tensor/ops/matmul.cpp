@@ -53,4 +53,11 @@ Tensor matmul(Tensor a, Tensor b, MatmulOptions options) {
                           {"dtype", static_cast<int64_t>(options.dtype)}})[0];
 }
 
+double operations_of(const Node& node) {
+  double elements_out = static_cast<double>(elements(node.outputs[0].shape));
+  if (node.op != &kMatmul) return elements_out;
+  bool transposed = node.integer("transpose_a") != 0;
+  return 2 * elements_out * static_cast<double>(node.inputs[0].extent(transposed ? -2 : -1));
+}
+
 }  // namespace bertrain

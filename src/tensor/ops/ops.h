@@ -50,6 +50,10 @@ struct MatmulOptions {
 // a [..., M, K] · b [..., K, N] → [..., M, N]; equal leading axes. attrs transpose_a, transpose_b,
 // dtype
 Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
+
+// Arithmetic operations of a node, by the rule of thumb that counts multiplications and additions of a
+// matrix product, and of any other node one for each element of its first result.
+double operations_of(const Node& node);
 // rows of table [V, ...] at ids i32 [...] → [ids..., ...]. An id outside 0 … V − 1 is an Error on
 // backends that can see it.
 Tensor gather_rows(Tensor table, Tensor ids);
