@@ -72,6 +72,7 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options);  // ba
 // What to open, or to compile for, through a PJRT plugin.
 struct PluginTarget {
   std::string path;  // of the shared object
+  std::string kind;  // "cpu", "gpu" or "tpu", if it has to be for that
   int devices = 0;   // replicas; 0: all that there are (one where the plugin is for the CPU)
   // Absent: the devices of this machine. Else the plugin's name of hardware that is not here
   // ("v3:2x2", empty for a GPU), and what it wants to know of it: programs are compiled, and cannot

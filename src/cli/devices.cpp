@@ -39,6 +39,7 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
   if (std::optional<std::string> plugin = plugin_of(device)) {
     PluginTarget target;
     target.path = *plugin;
+    if (device == "gpu" || device == "tpu") target.kind = device;
     target.devices = static_cast<int>(replicas);
     target.least_turns = least_turns;
     return make_plugin_backend(target, options);

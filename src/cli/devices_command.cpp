@@ -46,15 +46,14 @@ void print_plugin(const std::string& name, const std::string& path, std::ostream
 // One of several: what cannot be used is said, and no failure.
 void print_kind(const std::string& kind, std::ostream& out) {
   std::string name = kind == "cpu" ? "plugin:cpu" : kind;
-  std::optional<std::string> path = find_plugin(kind);
-  if (!path) {
-    out << name << ": no plugin; ./dev plugin " << kind << " fetches one\n";
-    return;
-  }
+  std::optional<std::string> path;
   try {
-    print_plugin(name, *path, out);
+    path = find_plugin(kind);
+    if (path) return print_plugin(name, *path, out);
+    out << name << ": no plugin; ./dev plugin " << kind << " fetches one\n";
   } catch (const Error& e) {
-    out << name << ": not usable: " << e.what() << "\n  " << *path << "\n";
+    out << name << ": not usable: " << e.what() << "\n";
+    if (path) out << "  " << *path << "\n";
   }
 }
 

@@ -44,7 +44,7 @@ void parse_only_options(std::span<const std::string_view> args, const EachOption
 // Bounds of whole numbers that are sizes: far beyond what is of use, and well within what can be
 // computed with.
 constexpr int64_t kMaxThreads = 1024;
-constexpr int64_t kMaxReplicas = 4096;
+constexpr int64_t kMaxReplicas = 128;
 constexpr int64_t kMaxBatchSize = int64_t{1} << 24;
 // Of a run: its examples can be counted in 64 bits with batches of any size.
 constexpr int64_t kMaxSteps = 500'000'000'000;

@@ -38,7 +38,8 @@ struct PlanOptions {
       v("train_batch_size", train_batch_size, "examples of a step, over all devices");
       v("accumulate", accumulate, "parts that a device runs its share of a step in");
       v("max_seq_length", max_seq_length, "tokens of an example; all are taken to be this long");
-      v("max_predictions_per_seq", max_predictions_per_seq, "masked positions of an example");
+      v("max_predictions_per_seq", max_predictions_per_seq,
+        "masked positions of an example, of a shorter one all");
       v("device", device,
         "cpu, gpu, tpu, plugin:PATH; or hardware that is not here: tpu:v2-8, v2-32, v3-8, v4-8, "
         "v5e-4, v5p-8, v6e-4 (libtpu), gpu:h100 (the CUDA plugin)");
@@ -59,7 +60,7 @@ void check_options(const PlanOptions& o) {
   require_between("num_labels", o.num_labels, 2, 10000);
   require_between("train_batch_size", o.train_batch_size, 1, kMaxBatchSize);
   require_between("accumulate", o.accumulate, 1, o.train_batch_size);
-  require_between("max_predictions_per_seq", o.max_predictions_per_seq, 1, o.max_seq_length);
+  require_between("max_predictions_per_seq", o.max_predictions_per_seq, 1, kMaxBatchSize);
   require_between("replicas", o.replicas, 0, kMaxReplicas);
   require_between("threads", o.threads, 0, kMaxThreads);
 }
@@ -127,6 +128,32 @@ Device open_device(const PlanOptions& o) {
   return device;
 }
 
+// What cannot fit whatever the compiler does is not compiled: that may take long, and plugins end
+// the process over sizes that they do not expect.
+void require_room(const BertConfig& config, const Task& task, const StepOptions& step,
+                  const Capacity& capacity, const Device& device) {
+  if (capacity.rows > INT32_MAX / capacity.slots) {
+    throw usage_error(
+        "{} x {} tokens a device are more than indices can count (2^31): a smaller "
+        "--train_batch_size or a larger --accumulate is expected",
+        capacity.rows, capacity.slots);
+  }
+  if (device.memory.bytes == 0) return;
+  require_memory(config, true, device.memory);
+  uint64_t bytes = 0;
+  std::unique_ptr<Recording> recording = record_step(task, step, capacity);
+  for (const Node* node : recording->graph().nodes()) {
+    if (node->op != &kInput) continue;
+    const ArrayType& type = node->outputs[0];
+    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
+  }
+  if (bytes <= device.memory.bytes) return;
+  throw error(
+      "parameters, optimizer and batch alone need {} of {}: a smaller --train_batch_size or "
+      "a larger --accumulate is expected",
+      readable_bytes(bytes), readable_bytes(device.memory.bytes));
+}
+
 std::string top_operations(const Named<int64_t>& operations) {
   std::vector<std::pair<int64_t, std::string>> sorted;
   int64_t all = 0;
@@ -164,6 +191,7 @@ void run_plan(Args args, std::ostream& out) {
   BertConfig config =
       model_shape(o.model, o.bert_config_file, o.preset, static_cast<size_t>(o.vocab_size));
   require_between("max_seq_length", o.max_seq_length, 1, config.max_position_embeddings);
+  o.max_predictions_per_seq = std::min(o.max_predictions_per_seq, o.max_seq_length);
   config.recompute = config.recompute || o.recompute;
   std::unique_ptr<Task> task = make_task_of(o, config);
   Device device = open_device(o);
@@ -181,6 +209,7 @@ void run_plan(Args args, std::ostream& out) {
       << fmt::format("step = {} of {} x {} tokens a device, {}{}\n", o.task, capacity.examples,
                      o.max_seq_length, o.dtype,
                      o.accumulate > 1 ? fmt::format(", {} times", o.accumulate) : "");
+  require_room(config, *task, step, capacity, device);
   log_line("plan: compiling the step");
   ProgramFacts facts = runner.facts(capacity, o.accumulate > 1);
   print_facts(facts, out);

@@ -16,6 +16,13 @@ std::string variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
+std::string variable_of(std::string_view kind) {
+  std::string upper(kind);
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return "BERTRAIN_" + upper + "_PLUGIN";
+}
+
 // The shared object inside each wheel.
 std::vector<std::string> files_of(std::string_view kind) {
   if (kind == "cpu") {
@@ -52,13 +59,8 @@ std::string plugin_folder() {
 }
 
 std::vector<std::string> plugin_places(std::string_view kind) {
-  std::string upper(kind);
-  std::transform(upper.begin(), upper.end(), upper.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::vector<std::string> places;
-  if (std::string path = variable("BERTRAIN_" + upper + "_PLUGIN"); !path.empty()) {
-    places.push_back(path);
-  }
+  if (std::string path = variable(variable_of(kind)); !path.empty()) places.push_back(path);
   std::vector<std::string> folders = site_packages();
   if (std::string ours = plugin_folder(); !ours.empty()) {
     folders.insert(folders.begin(), ours + "/" + std::string(kind));
@@ -70,9 +72,14 @@ std::vector<std::string> plugin_places(std::string_view kind) {
 }
 
 std::optional<std::string> find_plugin(std::string_view kind) {
+  std::string named = variable(variable_of(kind));
   for (std::string& place : plugin_places(kind)) {
     std::error_code failed;
     if (std::filesystem::is_regular_file(place, failed)) return std::move(place);
+    if (place == named) {
+      throw usage_error("${} names {}, which is no file; unset it, or name a plugin",
+                        variable_of(kind), named);
+    }
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ std::string plugin_folder();
 // site-packages of $VIRTUAL_ENV.
 std::vector<std::string> plugin_places(std::string_view kind);
 
-// The first of them that is a file.
+// The first of them that is a file; a usage error where the variable names none.
 std::optional<std::string> find_plugin(std::string_view kind);
 
 // The same; a usage error that lists the places and says how a plugin is fetched where there is

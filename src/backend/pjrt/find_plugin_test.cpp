@@ -66,6 +66,19 @@ TEST_F(FindPlugin, APathThatIsNamedComesBeforeFoldersAndThoseBeforeEnvironments)
   EXPECT_EQ(find_plugin("tpu"), named);
 }
 
+TEST_F(FindPlugin, AVariableThatNamesNoFileIsNotPassedOver) {
+  setenv("BERTRAIN_PLUGINS", folder_.c_str(), 1);
+  make("cpu/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so");
+  setenv("BERTRAIN_CPU_PLUGIN", "/nowhere.so", 1);
+  try {
+    find_plugin("cpu");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::usage);
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("$BERTRAIN_CPU_PLUGIN names /nowhere.so"));
+  }
+}
+
 TEST_F(FindPlugin, WithoutOneTheErrorSaysWhereItLookedAndHowToGetIt) {
   setenv("BERTRAIN_PLUGINS", folder_.c_str(), 1);
   try {

@@ -17,6 +17,11 @@ class PjrtBackend : public Backend {
         shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))) {
     check(options.communicator == nullptr || options.communicator->size() == 1,
           "a plugin sums over its own devices only, not over ranks");
+    std::string platform = shelf_->client().platform();
+    std::string kind = platform == "cuda" || platform == "rocm" ? "gpu" : platform;
+    if (!target.kind.empty() && target.kind != kind) {
+      throw usage_error("{} is a plugin for {}, not for {}", target.path, platform, target.kind);
+    }
   }
 
   int replicas() const override { return shelf_->devices(); }
