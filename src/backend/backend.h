@@ -55,6 +55,8 @@ class Backend {
   // 0; those of Placement::replicate are equal on every replica, but for outputs that only the next
   // program takes (sums over a replica's micro-batches).
   virtual int replicas() const = 0;
+  // Devices and compiler with their versions, where those decide bits; "": the program's own code.
+  virtual std::string description() const { return ""; }
   virtual int64_t row_slots(int64_t max_sequence) const = 0;  // S of a row; 0 = one long row
   // Bytes that programs may have of one device's own memory; 0: not known, or the machine's.
   virtual uint64_t device_memory() const { return 0; }

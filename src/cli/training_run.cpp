@@ -89,6 +89,7 @@ class TrainingRun {
     run_.start(request, {{"instruction_set", instruction_set_of(options_.device)},
                          {"dtype", dtype_},
                          {"replicas", backend_->replicas()},
+                         {"device", backend_->description()},
                          {"capacities", to_json(capacities_)}});
     log_banner();
     train_steps() ? publish(out) : leave(out);
@@ -115,7 +116,7 @@ class TrainingRun {
 
   bool changed(std::initializer_list<const char*> settings) const;
   void agree_instruction_set() const;
-  bool agree_replicas() const;
+  bool agree_devices() const;
   std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
   CapacityChoice capacity_choice(int64_t batch_size) const;
@@ -179,14 +180,21 @@ void TrainingRun::agree_instruction_set() const {
   }
 }
 
-// Whether the devices are as many as at the first start: their number decides how sums are made.
-bool TrainingRun::agree_replicas() const {
+// Whether the devices are as many as at the first start: their number decides how sums are made, as
+// their kind and their compiler's version do.
+bool TrainingRun::agree_devices() const {
+  if (!run_.continues()) return true;
+  if (changed({"device"})) return false;  // which has been said
   std::optional<JsonValue> before = run_.chosen("replicas");
   int64_t count = before ? before->integer(1, INT32_MAX) : 1;
-  if (!run_.continues() || count == backend_->replicas()) return true;
-  if (changed({"device"})) return false;  // which has been said
-  run_.inexact(fmt::format("it ran on {} devices, here are {}", count, backend_->replicas()));
-  return false;
+  if (count != backend_->replicas()) {
+    run_.inexact(fmt::format("it ran on {} devices, here are {}", count, backend_->replicas()));
+    return false;
+  }
+  if (auto device = run_.chosen("device"); device && device->text() != backend_->description()) {
+    run_.inexact(fmt::format("it ran on {}, here is {}", device->text(), backend_->description()));
+  }
+  return true;
 }
 
 std::string TrainingRun::agreed_dtype() const {
@@ -279,16 +287,13 @@ std::vector<Capacity> TrainingRun::agreed_capacities() {
   choice.accumulate = options_.accumulate;
   bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
                (run_.continues() && run_.record().value("task", Json()) != task_.describe()) ||
-               !agree_replicas();
+               !agree_devices();
   std::optional<JsonValue> before = run_.chosen("capacities");
   if (before && !other) {
     std::vector<Capacity> kept = capacities_from_json(*before, task_.max_seq_length());
-    bool parts = kept.back().examples * backend_->replicas() < choice.batch_size;
-    uint64_t peak = training_peak(*runner_, kept.back(), parts, choice);
-    // Where memory is just enough for one example, what was chosen may be a little beyond it.
-    if (peak <= choice.memory + choice.memory / 8) return kept;
-    run_.inexact(fmt::format("its steps take {} of memory, {} are allowed: raise --memory",
-                             readable_bytes(peak), readable_bytes(choice.memory)));
+    std::string beyond = beyond_memory(*runner_, kept.back(), backend_->replicas(), choice);
+    if (beyond.empty()) return kept;
+    run_.inexact(beyond);
   }
   return training_capacities(task_, *backend_, *runner_, "train", choice);
 }

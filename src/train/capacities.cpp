@@ -2,12 +2,11 @@
 #include "train/capacities.h"
 
 #include <algorithm>
-#include <functional>
+#include <chrono>
 #include <limits>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "data/placement/capacity_choice.h"
 #include "storage/disk_space.h"
 #include "train/training_stream.h"
 
@@ -16,42 +15,54 @@ namespace {
 
 constexpr size_t kSample = 2000;  // examples; their mean length is known to a per cent or two
 
-// Peak bytes of the program for a capacity; `parts`: the batch does not fit in one.
-using PeakOf = std::function<uint64_t(const Capacity& capacity, bool parts)>;
-
 int64_t slots_of(const Capacity& capacity) { return capacity.rows * capacity.slots; }
 
-// The slots that fit in memory, by a line through the peaks of two capacities.
+// The slots that fit in memory, by a line through the peaks of two capacities; at most the larger's.
 int64_t slots_within(uint64_t memory, const Capacity& small, const Capacity& large,
                      const PeakOf& peak_of) {
+  int64_t least = slots_of(small), most = slots_of(large);
+  if (most <= least) return least;
   auto low = static_cast<double>(peak_of(small, true));
   auto high = static_cast<double>(peak_of(large, true));
-  double per_slot = (high - low) / static_cast<double>(slots_of(large) - slots_of(small));
+  double per_slot = (high - low) / static_cast<double>(most - least);
   double room = static_cast<double>(memory) - low;
-  if (per_slot <= 0 || room <= 0) return 0;
-  return slots_of(small) + static_cast<int64_t>(room / per_slot * 0.98);
+  if (per_slot <= 0 || room <= 0) return least;
+  double more = std::min(room / per_slot * 0.98, static_cast<double>(most - least));
+  return least + static_cast<int64_t>(more);
 }
 
 // More than any memory: a program that could not be compiled for want of it.
 constexpr uint64_t kTooMuch = std::numeric_limits<uint64_t>::max() / 2;
 
+// Compilers of devices may take minutes each time; then it is said what for.
 PeakOf peak_or_too_much(const PeakOf& peak_of) {
   return [&peak_of](const Capacity& capacity, bool parts) {
+    auto start = std::chrono::steady_clock::now();
+    uint64_t peak = kTooMuch;
     try {
-      return peak_of(capacity, parts);
+      peak = peak_of(capacity, parts);
     } catch (const Error& e) {
       if (!e.lacks_memory()) throw;
-      return kTooMuch;
     }
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (seconds.count() >= 5) {
+      log_line("compiled {} tokens at once in {:.0f} s: {}", slots_of(capacity), seconds.count(),
+               peak == kTooMuch ? "more than the device's memory" : readable_bytes(peak));
+    }
+    return peak;
   };
 }
 
-std::vector<Capacity> fitting(CapacityNeeds needs, const CapacityChoice& choice,
-                              const PeakOf& peak_of_compiled) {
+}  // namespace
+
+std::vector<Capacity> fitting_capacities(CapacityNeeds needs, const CapacityChoice& choice,
+                                         const PeakOf& peak_of_compiled) {
   uint64_t memory = choice.memory;
   PeakOf peak_of = peak_or_too_much(peak_of_compiled);
   std::vector<Capacity> capacities = choose_capacities(needs);
-  if (memory == 0 || peak_of(capacities.back(), false) <= memory) return capacities;
+  if (memory == 0) return capacities;
+  uint64_t whole = peak_of(capacities.back(), false);
+  if (whole <= memory) return capacities;
   CapacityNeeds one = needs;
   one.batch_size = one.replicas = 1;
   Capacity smallest = choose_capacities(one).back();
@@ -64,7 +75,9 @@ std::vector<Capacity> fitting(CapacityNeeds needs, const CapacityChoice& choice,
         choice.of_device ? " if it has more" : "");
   }
   if (capacities.back() == smallest) return capacities;
-  bool known = peak_of(capacities.back(), true) < kTooMuch;
+  // A part of a batch takes hardly less than the whole where both are of one size, so that what was
+  // refused is not asked for again.
+  bool known = whole < kTooMuch && peak_of(capacities.back(), true) < kTooMuch;
   needs.budget = known ? slots_within(memory, smallest, capacities.back(), peak_of)
                        : slots_of(capacities.back()) / 2;
   while (true) {
@@ -76,6 +89,8 @@ std::vector<Capacity> fitting(CapacityNeeds needs, const CapacityChoice& choice,
     needs.budget = peak < kTooMuch ? needs.budget / 10 * 9 : needs.budget / 2;
   }
 }
+
+namespace {
 
 CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_view split,
                        const CapacityChoice& choice) {
@@ -100,30 +115,45 @@ uint64_t shuffled(const Task& task, std::string_view split, uint64_t buffer, uin
   return count_examples(task, split, most + 1, "the examples to shuffle");
 }
 
-}  // namespace
-
+// Of a training step, alone or as one of several `parts` of a batch.
 uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
                        const CapacityChoice& choice) {
   bool micro = parts || choice.accumulate > 1;
   return runner.facts(capacity, micro).peak + (micro ? choice.slot_bytes : 0);
 }
 
+}  // namespace
+
+std::string beyond_memory(StepRunner& runner, const Capacity& kept, int64_t replicas,
+                          const CapacityChoice& choice) {
+  bool parts = kept.examples * replicas < choice.batch_size;
+  try {
+    uint64_t peak = training_peak(runner, kept, parts, choice);
+    if (choice.memory == 0 || peak <= choice.memory + choice.memory / 8) return "";
+    return fmt::format("its steps take {} of memory, {} are allowed: raise --memory",
+                       readable_bytes(peak), readable_bytes(choice.memory));
+  } catch (const Error& e) {
+    if (!e.lacks_memory()) throw;
+    return fmt::format("its steps take more memory than there is ({})", e.what());
+  }
+}
+
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice) {
-  return fitting(needs_of(task, backend, split, choice), choice,
-                 [&](const Capacity& capacity, bool parts) {
-                   return training_peak(runner, capacity, parts, choice);
-                 });
+  return fitting_capacities(needs_of(task, backend, split, choice), choice,
+                            [&](const Capacity& capacity, bool parts) {
+                              return training_peak(runner, capacity, parts, choice);
+                            });
 }
 
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice) {
-  return fitting(needs_of(task, backend, split, choice), choice,
-                 [&](const Capacity& capacity, bool) {
-                   return runner.facts(capacity).peak + choice.slot_bytes;
-                 });
+  return fitting_capacities(needs_of(task, backend, split, choice), choice,
+                            [&](const Capacity& capacity, bool) {
+                              return runner.facts(capacity).peak + choice.slot_bytes;
+                            });
 }
 
 uint64_t require_batch_memory(const Task& task, std::string_view split,

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/checked_json.h"
 #include "data/packer.h"
+#include "data/placement/capacity_choice.h"
 #include "task/task.h"
 #include "train/step.h"
 
@@ -34,9 +37,19 @@ std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& bac
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice);
 
-// Bytes that a training step of that capacity takes, alone or as one of several `parts` of a batch.
-uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
-                       const CapacityChoice& choice);
+// Why a run that goes on cannot keep the largest of its capacities: its steps need more memory than
+// there is, or a backend cannot compile them for want of it; "" if it can. What was chosen where
+// memory is just enough for one example may be a little beyond it.
+std::string beyond_memory(StepRunner& runner, const Capacity& kept, int64_t replicas,
+                          const CapacityChoice& choice);
+
+// Peak bytes of the program for a capacity; `parts`: the batch does not fit in one. Throws an Error
+// that lacks memory where such a program cannot be compiled.
+using PeakOf = std::function<uint64_t(const Capacity& capacity, bool parts)>;
+
+// What the above are made of: capacities for the needs, such that no peak is beyond choice.memory.
+std::vector<Capacity> fitting_capacities(CapacityNeeds needs, const CapacityChoice& choice,
+                                         const PeakOf& peak_of);
 
 struct BatchMemory {
   std::string_view flag;       // of the batch size

@@ -73,6 +73,21 @@ TEST_F(DeviceMemory, ARefusalOfOneExampleIsSaid) {
               ThrowsMessage<Error>(HasSubstr("compiling: the device has too little memory")));
 }
 
+TEST_F(DeviceMemory, OfARunThatGoesOnIsSaid) {
+  Capacity kept = {4, task->max_seq_length(), 4, 4 * task->max_targets()};
+  std::string said[2];
+  for (bool enough : {false, true}) {
+    SmallDevice device(enough ? 1 << 20 : 1);
+    auto state = make_state(golden, *task, device, options.optimizer.get());
+    StepRunner runner(*task, *state, options);
+    CapacityChoice choice;
+    choice.memory = memory;
+    said[enough] = beyond_memory(runner, kept, 1, choice);
+  }
+  EXPECT_THAT(said[0], HasSubstr("than there is (compiling: the device has too little memory)"));
+  EXPECT_EQ(said[1], "");
+}
+
 TEST_F(DeviceMemory, IsNamedWhereItIsTooSmall) {
   SmallDevice device(1 << 20);
   memory = 1000;

@@ -25,6 +25,7 @@ class PjrtBackend : public Backend {
   }
 
   int replicas() const override { return shelf_->devices(); }
+  std::string description() const override { return shelf_->client().description(); }
   int64_t row_slots(int64_t max_sequence) const override { return max_sequence; }
   uint64_t device_memory() const override { return shelf_->client().device_memory(); }
   bool takes(const Node& node) const override { return is_emitted(node); }
