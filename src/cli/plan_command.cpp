@@ -14,7 +14,6 @@
 #include "cli/training_options.h"
 #include "storage/disk_space.h"
 #include "task/catalog.h"
-#include "train/signals.h"
 #include "train/step.h"
 
 namespace bertrain {
@@ -200,7 +199,6 @@ void run_plan(Args args, std::ostream& out) {
   step.optimizer = make_adamw(adamw_preset(o.preset));
   step.schedule = {5e-5, 0, 1000, 100};
   step.compute = compute_type(o.dtype);
-  step.distributed = device.backend->replicas() > 1;
   State state(*device.backend, parameters_of(*task), step.optimizer.get());
   StepRunner runner(*task, state, step);
   Capacity capacity = capacity_of(o, *device.backend, task->max_targets() > 0);

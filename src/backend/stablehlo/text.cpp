@@ -50,27 +50,18 @@ bool is_uniform(const Array& array) {
 
 }  // namespace
 
+// As everywhere but for integers without a sign and truth values.
 std::string element_text(DType dtype) {
   switch (dtype) {
-    case DType::f32:
-      return "f32";
-    case DType::bf16:
-      return "bf16";
-    case DType::f16:
-      return "f16";
-    case DType::i32:
-      return "i32";
-    case DType::i64:
-      return "i64";
     case DType::u32:
       return "ui32";
     case DType::u8:
       return "ui8";
     case DType::boolean:
       return "i1";
+    default:
+      return std::string(name_of(dtype));
   }
-  check(false, "unknown dtype");
-  return {};
 }
 
 std::string type_text(const ArrayType& type) {
