@@ -6,7 +6,7 @@
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/kernels/instruction_set.h"
 #include "backend/pjrt/find_plugin.h"
-#include "backend/pjrt/runtime.h"
+#include "backend/pjrt/client.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "cli/devices.h"

@@ -1,12 +1,11 @@
 // Makes a client, asks for its devices, sends values to them.
 #include "backend/pjrt/client.h"
 
-#include <chrono>
 #include <utility>
 
 #include "backend/pjrt/call.h"
+#include "backend/pjrt/compile.h"
 #include "backend/pjrt/event.h"
-#include "backend/pjrt/xla_messages.h"
 #include "base/quote.h"
 
 namespace bertrain {
@@ -151,19 +150,10 @@ uint64_t PjrtClient::device_memory() const {
 
 std::unique_ptr<PjrtExecutable> PjrtClient::compile(std::string_view stablehlo,
                                                     const CompileFlags& flags) {
-  check(flags.replicas >= 1 && flags.replicas <= devices(), "a replica needs a device");
-  std::string options = compile_options(std::span(ids_).first(static_cast<size_t>(flags.replicas)));
-  AbiProgram program = program_of(stablehlo);
   AbiClientCompile args{};
   args.client = client_;
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
-  auto start = std::chrono::steady_clock::now();
-  call(*plugin_, args);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return std::make_unique<PjrtExecutable>(shared_from_this(), args.executable, flags,
-                                          seconds.count());
+  double seconds = compile_text(*plugin_, args, stablehlo, ids_, flags);
+  return std::make_unique<PjrtExecutable>(shared_from_this(), args.executable, flags, seconds);
 }
 
 std::unique_ptr<PjrtBuffer> PjrtClient::put(const Array& value, int device) {

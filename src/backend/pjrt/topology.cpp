@@ -1,11 +1,11 @@
 // Describes hardware to a plugin and compiles for it.
 #include "backend/pjrt/topology.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <utility>
 
 #include "backend/pjrt/call.h"
+#include "backend/pjrt/compile.h"
 #include "backend/pjrt/xla_messages.h"
 #include "base/quote.h"
 
@@ -91,17 +91,9 @@ PjrtTopology::~PjrtTopology() {
 
 PjrtTopology::Compiled PjrtTopology::compile(std::string_view stablehlo,
                                              const CompileFlags& flags) {
-  check(flags.replicas >= 1 && flags.replicas <= devices(), "a replica needs a device");
-  std::string options = compile_options(std::span(ids_).first(static_cast<size_t>(flags.replicas)));
-  AbiProgram program = program_of(stablehlo);
   AbiCompile args{};
   args.topology = topology_;
-  args.program = &program;
-  args.compile_options = options.data();
-  args.compile_options_size = options.size();
-  auto start = std::chrono::steady_clock::now();
-  call(*plugin_, args);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  double seconds = compile_text(*plugin_, args, stablehlo, ids_, flags);
 
   struct Owner {
     const PjrtPlugin& plugin;
@@ -113,7 +105,7 @@ PjrtTopology::Compiled PjrtTopology::compile(std::string_view stablehlo,
     }
   } owner{*plugin_, args.executable};
   Compiled compiled{facts_of(*plugin_, args.executable), operations_in(*plugin_, args.executable)};
-  compiled.facts.compile_seconds = seconds.count();
+  compiled.facts.compile_seconds = seconds;
   return compiled;
 }
 
