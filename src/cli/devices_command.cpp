@@ -5,8 +5,8 @@
 
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/kernels/instruction_set.h"
-#include "backend/pjrt/find_plugin.h"
 #include "backend/pjrt/client.h"
+#include "backend/pjrt/find_plugin.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "cli/devices.h"
