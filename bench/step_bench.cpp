@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -59,17 +60,9 @@ double useful_flops(const BertConfig& c, int64_t sequences, int64_t tokens, int6
 }
 
 struct Device {
-  std::string plugin;  // empty: the CPU backend
-  int64_t least_turns = 0;
+  std::string plugin;                  // empty: the CPU backend
+  std::optional<int64_t> least_turns;  // absent: as the program does it
 };
-
-std::unique_ptr<Backend> open(const Device& device) {
-  if (device.plugin.empty()) return make_cpu_backend({});
-  PluginTarget target;
-  target.path = device.plugin;
-  target.least_turns = device.least_turns;
-  return make_plugin_backend(target, {});
-}
 
 // Processor time of this thread: what it does, without what it waits for.
 double thread_seconds() {
@@ -77,20 +70,48 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
+double handed_over = 0;  // when the latest program was given to the plugin, by that clock
 
-// What the host does for a step beside waiting and beside what it sends while the step before runs.
+std::unique_ptr<Backend> open(const Device& device) {
+  if (device.plugin.empty()) return make_cpu_backend({});
+  PluginTarget target;
+  target.path = device.plugin;
+  target.least_turns = device.least_turns;
+  BackendOptions options;
+  options.between_calls = [] { handed_over = thread_seconds(); };
+  return make_plugin_backend(target, options);
+}
+
+// The best of three: a plugin's threads look for work for a while after a step, and other work of the
+// machine passes, but nothing makes it faster than it is.
+double burst(const Device& device) {
+  if (device.plugin.empty()) return fma_burst(0.005);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  double best = 0;
+  for (int i = 0; i < 3; ++i) best = std::max(best, fma_burst(0.005));
+  return best;
+}
+
+// What the host does while a device waits for it: from the results of a step until the next is handed
+// over. Beside it: what it does while the device computes, sending the next batch left out.
 void print_host_time(StepRunner& runner, const std::vector<Batch>& batch, double step_seconds) {
-  double least = 1e9;
-  for (uint64_t i = 0; i < 5; ++i) {
+  double least = 1e9, beside = 1e9;
+  for (uint64_t i = 0; i < 8; ++i) {
     SentStep sent = runner.send(100 + i, batch);
     double start = thread_seconds();
     runner.start(sent);
+    double started = thread_seconds();
     std::this_thread::sleep_for(std::chrono::duration<double>(step_seconds + 0.2));
+    double ready = thread_seconds();
     runner.finish();
-    least = std::min(least, thread_seconds() - start);
+    least = std::min(least, handed_over - start + thread_seconds() - ready);
+    beside = std::min(beside, started - handed_over);
   }
-  fmt::print("host time outside execution: {:.3f} ms = {:.2f} % of the step\n", 1e3 * least,
-             100 * least / step_seconds);
+  fmt::print(
+      "host time outside execution: {:.3f} ms = {:.3f} % of the step; handing over and what "
+      "follows, "
+      "beside it: {:.3f} ms\n",
+      1e3 * least, 100 * least / step_seconds, 1e3 * beside);
 }
 
 void run(const Shape3& shape, int64_t sequences, int64_t tokens, const Device& device) {
@@ -129,9 +150,9 @@ void run(const Shape3& shape, int64_t sequences, int64_t tokens, const Device& d
   double best = 0, seconds = 0, fastest = 1e9;
   StepResult result;
   for (uint64_t i = 0; i < 8; ++i) {
-    double before = fma_burst(0.005), start = wall_seconds();
+    double before = burst(device), start = wall_seconds();
     result = runner.run(i, batch);
-    double spent = wall_seconds() - start, after = fma_burst(0.005);
+    double spent = wall_seconds() - start, after = burst(device);
     fastest = std::min(fastest, spent);
     bool steady = i > 0 && std::min(before, after) >= 0.93 * std::max(before, after);
     fmt::print("step {}: {:.3f} s, {:.1f} % of the burst{}\n", i, spent,
@@ -158,6 +179,7 @@ int main(int argc, char** argv) {
     if (shape.name != name) continue;
     bertrain::run(shape, argc > 2 ? std::stoll(argv[2]) : shape.sequences,
                   argc > 3 ? std::stoll(argv[3]) : 128,
-                  {argc > 4 ? argv[4] : "", argc > 5 ? std::stoll(argv[5]) : 0});
+                  {argc > 4 ? argv[4] : "",
+                   argc > 5 ? std::optional<int64_t>(std::stoll(argv[5])) : std::nullopt});
   }
 }
