@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/array.h"
 #include "dist/communicator.h"
@@ -20,6 +22,20 @@ class DeviceArray {
   virtual const ArrayType& type() const = 0;  // of this process's part
 };
 using DeviceArrays = Named<std::shared_ptr<DeviceArray>>;
+
+// Values that stay on the devices from run to run (parameters, optimizer slots), by name. This class
+// keeps them as arrays; a backend's own may keep them as its programs take them.
+class DeviceState {
+ public:
+  virtual ~DeviceState() = default;
+  virtual const DeviceArrays& arrays() { return arrays_; }  // as the last update left them
+  virtual void set(const std::string& name, std::shared_ptr<DeviceArray> array) {
+    arrays_[name] = std::move(array);
+  }
+
+ protected:
+  DeviceArrays arrays_;
+};
 
 struct ProgramFacts {
   uint64_t arguments = 0, temporary = 0, peak = 0, code = 0;  // bytes
@@ -35,6 +51,24 @@ class Program {
   // carries an input's name takes its memory: that input array is dead for every holder, and `get`
   // on it is a check failure. May return before the values are ready.
   virtual DeviceArrays run(DeviceArrays inputs) = 0;
+  // Sends what of a run's inputs still waits to be, as this program takes them. May be called while
+  // another run is under way; a run sends itself what was not sent.
+  virtual void place(const DeviceArrays&) {}
+  // run() on `inputs` and on the state's values named in `from_state`, which is the same at each call
+  // with one state. Outputs with a name of these take their place; the others are returned.
+  virtual DeviceArrays update(DeviceState& state, const std::vector<std::string>& from_state,
+                              DeviceArrays inputs) {
+    const DeviceArrays& arrays = state.arrays();
+    for (const std::string& name : from_state) inputs.insert(*arrays.find(name));
+    DeviceArrays outputs = run(std::move(inputs));
+    for (const std::string& name : from_state) {
+      auto output = outputs.find(name);
+      if (output == outputs.end()) continue;
+      state.set(name, std::move(output->second));
+      outputs.erase(output);
+    }
+    return outputs;
+  }
   virtual ProgramFacts facts() const = 0;
   virtual Named<double> profile(DeviceArrays inputs) = 0;  // seconds by op name, of one run
 };
@@ -43,7 +77,8 @@ struct BackendOptions {
   int threads = 0;                       // 0: as many as the cgroup and the machine allow
   uint64_t memory = 0;                   // bytes; 0: 80 % of the cgroup's or machine's limit
   Communicator* communicator = nullptr;  // null: one process
-  // Called between kernels, where a backend has them (what a plugin compiled runs whole), for as long as a run has overwritten nothing that it was given; what it throws ends the run.
+  // Called between kernels for as long as a run has overwritten nothing that it was given; what it
+  // throws ends the run. What a plugin compiled runs whole: called before it does.
   std::function<void()> between_calls;
 };
 
@@ -63,6 +98,7 @@ class Backend {
   virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
   // expands what it does not take
   virtual std::unique_ptr<Program> compile(const Graph& graph) = 0;
+  virtual std::unique_ptr<DeviceState> hold() { return std::make_unique<DeviceState>(); }  // empty
   virtual std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) = 0;
   virtual Array get(const DeviceArray& value) = 0;  // waits; split parts are concatenated in order
 };

@@ -41,7 +41,7 @@ Array read_finite(const CheckpointReader& checkpoint, const std::string& name) {
 }  // namespace
 
 State::State(Backend& backend, std::vector<Parameter> parameters, const Optimizer* optimizer)
-    : backend_(backend), parameters_(std::move(parameters)) {
+    : backend_(backend), parameters_(std::move(parameters)), held_(backend.hold()) {
   for (const Parameter& p : parameters_) {
     parameter_types_.emplace(p.name, ArrayType{DType::f32, p.shape});
     if (optimizer == nullptr) continue;
@@ -135,8 +135,8 @@ Named<ArrayType> State::types(bool with_slots) const {
 }
 
 Array State::get(std::string_view name) const {
-  auto found = arrays_.find(name);
-  check(found != arrays_.end(), fmt::format("no state is named {}", name));
+  auto found = arrays().find(name);
+  check(found != arrays().end(), fmt::format("no state is named {}", name));
   return backend_.get(*found->second);
 }
 
@@ -147,7 +147,7 @@ void State::set(std::string_view name, const Array& value) {
   check(is_parameter || type != slot_types_.end(), fmt::format("no state is named {}", name));
   check(value.type == type->second,
         fmt::format("{} is {}, not {}", name, to_string(type->second), to_string(value.type)));
-  arrays_.insert_or_assign(std::string(name), backend_.put(value, Placement::replicate));
+  held_->set(std::string(name), backend_.put(value, Placement::replicate));
 }
 
 uint64_t State::parameter_count() const {
@@ -156,17 +156,8 @@ uint64_t State::parameter_count() const {
   return count;
 }
 
-void State::take(DeviceArrays& outputs) {
-  auto ours = arrays_.begin();
-  for (auto output = outputs.begin(); output != outputs.end();) {
-    while (ours != arrays_.end() && ours->first < output->first) ++ours;
-    if (ours != arrays_.end() && ours->first == output->first) {
-      ours->second = std::move(output->second);
-      output = outputs.erase(output);
-    } else {
-      ++output;
-    }
-  }
+bool State::holds(std::string_view name) const {
+  return parameter_types_.contains(name) || slot_types_.contains(name);
 }
 
 }  // namespace bertrain

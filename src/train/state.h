@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -58,14 +60,15 @@ class State {
   uint64_t parameter_count() const;  // numbers in all parameters
 
   // What programs run on: by name, parameters and slots.
-  const DeviceArrays& arrays() const { return arrays_; }
-  void take(DeviceArrays& outputs);  // those of a step that carry our names; the rest stays
+  const DeviceArrays& arrays() const { return held_->arrays(); }
+  DeviceState& on_devices() { return *held_; }
+  bool holds(std::string_view name) const;  // a parameter or slot of that name
 
  private:
   Backend& backend_;
   std::vector<Parameter> parameters_;
   Named<ArrayType> parameter_types_, slot_types_;
-  DeviceArrays arrays_;
+  std::unique_ptr<DeviceState> held_;
 };
 
 }  // namespace bertrain

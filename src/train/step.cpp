@@ -14,12 +14,17 @@ std::vector<int64_t> key_of(int64_t kind, const Capacity& c) {
   return {kind, c.rows, c.slots, c.examples, c.targets};
 }
 
-Compiled compile(Backend& backend, std::unique_ptr<Recording> recording) {
+Compiled compile(const State& state, std::unique_ptr<Recording> recording) {
   Compiled made;
   for (const Node* node : recording->graph().nodes()) {
-    if (node->op == &kInput) made.inputs.emplace(node->name, node->outputs[0]);
+    if (node->op != &kInput) continue;
+    if (state.holds(node->name)) {
+      made.from_state.push_back(node->name);
+    } else {
+      made.inputs.emplace(node->name, node->outputs[0]);
+    }
   }
-  made.program = backend.compile(recording->graph());
+  made.program = state.backend().compile(recording->graph());
   made.recording = std::move(recording);
   return made;
 }
@@ -58,19 +63,13 @@ void put_weights(const std::vector<LossTerm>& terms, const Named<double>& normal
   }
 }
 
-// Looks names up that come in ascending order: a step has hundreds, and the host should not be what
-// it waits for.
-class InOrder {
- public:
-  explicit InOrder(const DeviceArrays& arrays) : at_(arrays.begin()), end_(arrays.end()) {}
-  std::shared_ptr<DeviceArray> find(std::string_view name) {
-    while (at_ != end_ && at_->first < name) ++at_;
-    return at_ != end_ && at_->first == name ? at_->second : nullptr;
+DeviceArrays wanted_by(const Compiled& program, const DeviceArrays& constants) {
+  DeviceArrays wanted;
+  for (const auto& [name, array] : constants) {
+    if (program.inputs.contains(name)) wanted.emplace(name, array);
   }
-
- private:
-  DeviceArrays::const_iterator at_, end_;
-};
+  return wanted;
+}
 
 }  // namespace
 
@@ -115,13 +114,13 @@ Compiled& StepRunner::compiled(Kind kind, const Capacity& capacity) {
   if (made.program) return made;
   switch (kind) {
     case Kind::step:
-      made = compile(state_.backend(), record_step(task_, options_, capacity));
+      made = compile(state_, record_step(task_, options_, capacity));
       break;
     case Kind::micro:
-      made = compile(state_.backend(), record_micro(task_, options_, capacity));
+      made = compile(state_, record_micro(task_, options_, capacity));
       break;
     case Kind::apply:
-      made = compile(state_.backend(), record_apply(state_.parameters(), terms_, options_));
+      made = compile(state_, record_apply(state_.parameters(), terms_, options_));
       break;
   }
   return made;
@@ -151,33 +150,27 @@ SentStep StepRunner::send(uint64_t step, std::vector<Batch> micro) {
   bool whole = sent.micro.size() == width;
   for (size_t first = 0; first < sent.micro.size(); first += width) {
     Group group = Group(sent.micro).subspan(first, width);
-    send_constants(compiled(whole ? Kind::step : Kind::micro, group.front().capacity), sent);
+    Compiled& program = compiled(whole ? Kind::step : Kind::micro, group.front().capacity);
     DeviceArrays& inputs = sent.groups.emplace_back();
     put_batch(task_.schema(), group, backend, inputs);
     put_weights(terms_, normaliser, group, backend, inputs);
+    send_constants(program, sent);
+    inputs.merge(wanted_by(program, sent.constants));
+    program.program->place(inputs);
     for (size_t i = 0; i < width; ++i) sent.micro[first + i].arrays.clear();
   }
   if (!whole) send_constants(compiled(Kind::apply, {}), sent);
   return sent;
 }
 
-DeviceArrays StepRunner::run(const Compiled& program, const SentStep& sent,
-                             const DeviceArrays& batch) {
-  DeviceArrays inputs;
-  InOrder given[] = {InOrder(state_.arrays()), InOrder(sent.constants), InOrder(batch)};
-  for (const auto& [name, type] : program.inputs) {
-    std::shared_ptr<DeviceArray> array;
-    for (InOrder& arrays : given) {
-      if (!array) array = arrays.find(name);
-    }
-    if (!array && name.starts_with("sum/")) {
-      std::shared_ptr<DeviceArray>& sum = sums_[name];
-      if (!sum) sum = state_.backend().put(zeros(type), Placement::replicate);
-      array = sum;
-    }
-    if (array) inputs.emplace_hint(inputs.end(), name, std::move(array));
+DeviceArrays StepRunner::run(const Compiled& program, DeviceArrays inputs) {
+  for (auto at = program.inputs.lower_bound("sum/");
+       at != program.inputs.end() && at->first.starts_with("sum/"); ++at) {
+    std::shared_ptr<DeviceArray>& sum = sums_[at->first];
+    if (!sum) sum = state_.backend().put(zeros(at->second), Placement::replicate);
+    inputs.emplace(at->first, sum);
   }
-  return program.program->run(std::move(inputs));
+  return program.program->update(state_.on_devices(), program.from_state, std::move(inputs));
 }
 
 // Sums over the groups, then the update: the outputs of the last program.
@@ -186,10 +179,11 @@ DeviceArrays StepRunner::run_groups(const SentStep& sent) {
   for (size_t i = 0; i < sent.groups.size(); ++i) {
     leave_if_stopped();  // whatever the backend looks at
     Compiled& program = compiled(Kind::micro, sent.micro[i * width].capacity);
-    for (auto& [name, sum] : run(program, sent, sent.groups[i])) sums_[name] = sum;
+    for (auto& [name, sum] : run(program, sent.groups[i])) sums_[name] = sum;
   }
   leave_if_stopped();
-  return run(compiled(Kind::apply, {}), sent, {});
+  Compiled& apply = compiled(Kind::apply, {});
+  return run(apply, wanted_by(apply, sent.constants));
 }
 
 void StepRunner::start(const SentStep& sent) {
@@ -197,14 +191,12 @@ void StepRunner::start(const SentStep& sent) {
   DeviceArrays outputs;
   try {
     outputs = sent.groups.size() == 1
-                  ? run(compiled(Kind::step, sent.micro[0].capacity), sent, sent.groups[0])
+                  ? run(compiled(Kind::step, sent.micro[0].capacity), sent.groups[0])
                   : run_groups(sent);
   } catch (...) {
     sums_.clear();  // half a batch may be in them
     throw;
   }
-  // The new state first: what it replaces is dead.
-  state_.take(outputs);
   for (auto& [name, array] : outputs) (name.starts_with("sum/") ? sums_ : results_)[name] = array;
   rate_ = rate_at(options_.schedule, sent.step);
 }
@@ -241,7 +233,7 @@ EvaluationRunner::EvaluationRunner(const Task& task, const State& state, DType c
 Compiled& EvaluationRunner::compiled(const Capacity& capacity) {
   Compiled& made = programs_[key_of(0, capacity)];
   if (!made.program) {
-    made = compile(state_.backend(), record_evaluation(task_, compute_, capacity));
+    made = compile(state_, record_evaluation(task_, compute_, capacity));
   }
   return made;
 }
@@ -251,11 +243,7 @@ std::vector<EvaluationRunner::Result> EvaluationRunner::run(Group group) {
   check(std::ssize(group) == replicas(), "every replica evaluates a part");
   Compiled& program = compiled(group.front().capacity);
   DeviceArrays inputs;
-  for (const Parameter& p : program.recording->parameters()) {
-    auto array = state_.arrays().find(p.name);
-    check(array != state_.arrays().end(), fmt::format("no state is named {}", p.name));
-    inputs.insert(*array);
-  }
+  for (const std::string& name : program.from_state) inputs.insert(*state_.arrays().find(name));
   put_batch(task_.schema(), group, backend, inputs);
   std::vector<Result> results(group.size());
   for (auto& [name, array] : program.program->run(std::move(inputs))) {

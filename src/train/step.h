@@ -31,7 +31,8 @@ struct StepResult {
 // A recording, its inputs, and what the backend made of it.
 struct Compiled {
   std::unique_ptr<Recording> recording;
-  Named<ArrayType> inputs;
+  Named<ArrayType> inputs;              // beside those of the state
+  std::vector<std::string> from_state;  // the other inputs
   std::unique_ptr<Program> program;
 };
 
@@ -39,8 +40,8 @@ struct Compiled {
 struct SentStep {
   uint64_t step = 0;
   std::vector<Batch> micro;          // without their arrays
-  std::vector<DeviceArrays> groups;  // the batch: inputs of one program each
-  DeviceArrays constants;            // keys and scalars of the step
+  std::vector<DeviceArrays> groups;  // inputs of one program each: batch, keys, scalars
+  DeviceArrays constants;            // keys and scalars, of all programs
 };
 
 // Training steps on a state: compiles the programs that it meets, fills in keys and
@@ -75,7 +76,7 @@ class StepRunner {
   enum class Kind : int64_t { step, micro, apply };
   Compiled& compiled(Kind kind, const Capacity& capacity);
   void send_constants(const Compiled& program, SentStep& sent);
-  DeviceArrays run(const Compiled& program, const SentStep& sent, const DeviceArrays& batch);
+  DeviceArrays run(const Compiled& program, DeviceArrays inputs);
   DeviceArrays run_groups(const SentStep& sent);
 
   const Task& task_;

@@ -1,6 +1,7 @@
 // The backend behind a plugin: one StableHLO module per program, one replica per device.
 #include "backend/pjrt/topology.h"
 #include "backend/plugin/program.h"
+#include "backend/plugin/state.h"
 #include "base/error.h"
 
 namespace bertrain {
@@ -14,7 +15,8 @@ class PjrtBackend : public Backend {
  public:
   PjrtBackend(const PluginTarget& target, const BackendOptions& options)
       : least_turns_(target.least_turns.value_or(ModuleOptions{}.least_turns)),
-        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))) {
+        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}),
+                                       options.between_calls)) {
     check(options.communicator == nullptr || options.communicator->size() == 1,
           "a plugin sums over its own devices only, not over ranks");
     std::string platform = shelf_->client().platform();
@@ -34,6 +36,7 @@ class PjrtBackend : public Backend {
     return std::make_unique<PjrtProgram>(expanded(graph), ModuleOptions{replicas(), least_turns_},
                                          shelf_);
   }
+  std::unique_ptr<DeviceState> hold() override { return std::make_unique<PjrtState>(); }
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
     return shelf_->put(value, placement);
   }

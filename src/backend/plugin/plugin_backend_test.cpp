@@ -58,6 +58,13 @@ Graph network() {
   return expand(g, [](const Node&) { return false; });
 }
 
+// Layer 2 alone, halved.
+Graph one_layer() {
+  Graph g;
+  g.output(weight(2), g.input(weight(2), {DType::f32, {3, 3}}) * 0.5);
+  return g;
+}
+
 DeviceArrays first_inputs(Backend& backend) {
   DeviceArrays inputs;
   Array x = make_array<float>({2, 3}, std::vector<float>{1, -1, 0.5F, 0.25F, 2, -0.5F});
@@ -123,6 +130,58 @@ TEST_F(PluginBackend, LoopsOfAPartOfTheLayersGiveTheNumbersOfPlainLoops) {
       expect_near(backend->get(*second.at(name)), reference->get(*array), "second " + name);
     }
   }
+}
+
+// A state goes through programs that stack its values in different ways, is read and written between
+// them, and is at each point what arrays by name make it on the reference backend.
+TEST_F(PluginBackend, AStateIsUpdatedWhateverProgramsStack) {
+  Graph graph = network();
+  auto reference = make_reference_backend(), backend = open();
+  std::vector<std::string> names;
+  for (int i = 0; i < kTurns; ++i) names.push_back(weight(i));
+  auto wanted = reference->compile(graph);
+  auto looped = backend->compile(graph), single = backend->compile(one_layer());
+  auto want_state = reference->hold(), state = backend->hold();
+  DeviceArrays want_inputs = first_inputs(*reference), inputs = first_inputs(*backend);
+  for (const std::string& name : names) {
+    want_state->set(name, want_inputs.extract(name).mapped());
+    state->set(name, inputs.extract(name).mapped());
+  }
+  for (int step = 0; step < 6; ++step) {
+    SCOPED_TRACE(step);
+    std::shared_ptr<DeviceArray> before;
+    if (step == 2) before = state->arrays().at(weight(3));
+    if (step == 4) {
+      want_state->set(weight(1), reference->put(matrix(0.7F), Placement::replicate));
+      state->set(weight(1), backend->put(matrix(0.7F), Placement::replicate));
+    }
+    // One that stacks nothing and has only one layer.
+    if (step == 3) {
+      reference->compile(one_layer())->update(*want_state, {weight(2)}, {});
+      single->update(*state, {weight(2)}, {});
+    }
+    looped->place(inputs);
+    DeviceArrays want = wanted->update(*want_state, names, want_inputs);
+    DeviceArrays got = looped->update(*state, names, inputs);
+    ASSERT_EQ(got.size(), want.size());
+    for (const auto& [name, array] : want) {
+      EXPECT_FALSE(name.starts_with("net/")) << name;
+      expect_near(backend->get(*got.at(name)), reference->get(*array), name);
+    }
+    if (before) {
+      EXPECT_THROW(backend->get(*before), std::logic_error);
+    }
+    if (step == 1 || step == 3) continue;  // the next update takes over without names
+    for (const std::string& name : names) {
+      expect_near(backend->get(*state->arrays().at(name)),
+                  reference->get(*want_state->arrays().at(name)), name);
+    }
+  }
+  EXPECT_THAT([&] { looped->update(*state, names, {}); },
+              ThrowsMessage<Error>(HasSubstr("input 'x' of the program is missing")));
+  inputs["y"] = inputs.at("x");
+  EXPECT_THAT([&] { looped->update(*state, names, inputs); },
+              ThrowsMessage<Error>(HasSubstr("the program has no input 'y'")));
 }
 
 TEST_F(PluginBackend, WhatAnOutputReplacedIsDead) {

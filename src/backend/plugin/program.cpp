@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -29,12 +32,6 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
   check(options.replicas == devices, "a program for as many replicas as there are devices");
   executable_ = shelf_->compile(module_.text);
   module_.text.clear();
-  Named<size_t> numbers;
-  for (const auto& [name, input] : inputs_) numbers.emplace(name, numbers.size());
-  for (const Slot& slot : module_.arguments) {
-    auto& list = argument_inputs_.emplace_back();
-    for (const std::string& name : slot.names) list.push_back(numbers.at(name));
-  }
   for (size_t r = 0; r < module_.results.size(); ++r) {
     const Slot& slot = module_.results[r];
     result_types_.push_back(slot.type);
@@ -49,44 +46,50 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
 }
 
 // Both are in order of names, so that one walk along both says what is missing or too much.
-void PjrtProgram::check_inputs(const DeviceArrays& inputs) const {
-  auto given = inputs.begin();
-  for (const auto& [name, input] : inputs_) {
-    if (given == inputs.end() || name < given->first) {
+void PjrtProgram::check_inputs(const DeviceArrays& given, const Named<Input>& inputs) const {
+  auto at = given.begin();
+  for (const auto& [name, input] : inputs) {
+    if (at == given.end() || name < at->first) {
       throw error("input '{}' of the program is missing", name);
     }
-    if (given->first < name) throw error("the program has no input '{}'", given->first);
-    if (given->second->type() != input.whole) {
+    if (at->first < name) throw error("the program has no input '{}'", at->first);
+    const PjrtArray& array = alive(*at->second);
+    if (array.type() != input.whole) {
       throw error("input '{}' must be {}, but is {}", name, to_string(input.whole),
-                  to_string(given->second->type()));
+                  to_string(array.type()));
     }
-    if (shelf_->devices() > 1 && alive(*given->second).placement != input.placement) {
+    if (shelf_->devices() > 1 && array.placement != input.placement) {
       throw error("input '{}' must be {} every device", name,
                   input.placement == Placement::split ? "split over" : "equal on");
     }
-    ++given;
+    ++at;
   }
-  if (given != inputs.end()) throw error("the program has no input '{}'", given->first);
+  if (at != given.end()) throw error("the program has no input '{}'", at->first);
 }
 
-DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
-  check_inputs(inputs);
-  PjrtArrays arrays;
-  arrays.reserve(inputs.size());
-  for (const auto& [name, array] : inputs) arrays.push_back(&alive(*array));
-
-  size_t devices = static_cast<size_t>(shelf_->devices());
-  std::vector<std::vector<PjrtBuffer*>> arguments(devices);
-  std::vector<std::shared_ptr<Stored>> given;
-  given.reserve(module_.arguments.size());
+std::shared_ptr<Stored> PjrtProgram::argument(size_t number, const DeviceArrays& inputs) const {
+  const Slot& slot = module_.arguments[number];
   PjrtArrays layers;
+  for (const std::string& name : slot.names) layers.push_back(&alive(*inputs.find(name)->second));
+  return slot.stacked ? shelf_->stack(layers) : shelf_->alone(*layers[0]);
+}
+
+void PjrtProgram::place(const DeviceArrays& inputs) {
   for (size_t a = 0; a < module_.arguments.size(); ++a) {
-    layers.clear();
-    for (size_t number : argument_inputs_[a]) layers.push_back(arrays[number]);
-    bool stacked = module_.arguments[a].stacked;
-    given.push_back(stacked ? shelf_->stack(layers) : shelf_->alone(*layers[0]));
-    for (size_t d = 0; d < devices; ++d) arguments[d].push_back(given[a]->buffers[d].get());
+    const std::vector<std::string>& names = module_.arguments[a].names;
+    bool complete = std::all_of(names.begin(), names.end(),
+                                [&](const std::string& name) { return inputs.contains(name); });
+    if (complete) argument(a, inputs);
   }
+}
+
+StoredList PjrtProgram::execute(const StoredList& given) {
+  std::vector<std::vector<PjrtBuffer*>> arguments(static_cast<size_t>(shelf_->devices()));
+  for (size_t d = 0; d < arguments.size(); ++d) {
+    arguments[d].reserve(given.size());
+    for (const auto& stored : given) arguments[d].push_back(stored->buffers[d].get());
+  }
+  shelf_->before_run();
   auto results = executable_->run(arguments, result_types_);
 
   for (size_t i = 0; i < given.size(); ++i) {
@@ -94,32 +97,88 @@ DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
     given[i]->dead = true;
     for (auto& buffer : given[i]->buffers) buffer->donated();
   }
-  std::vector<std::shared_ptr<Stored>> made(module_.results.size());
+  StoredList made(module_.results.size());
   for (size_t r = 0; r < made.size(); ++r) {
     made[r] = std::make_shared<Stored>();
     made[r]->type = result_types_[r];
     made[r]->placement = module_.results[r].placement;
     for (auto& of_device : results) made[r]->buffers.push_back(std::move(of_device[r]));
   }
+  return made;
+}
+
+std::shared_ptr<PjrtArray> PjrtProgram::output(const Place& place, const StoredList& made) const {
+  auto array = std::make_shared<PjrtArray>();
+  array->placement = module_.results[place.slot].placement;
+  array->whole = place.whole;
+  array->stored = made[place.slot];
+  if (module_.results[place.slot].stacked) array->layer = place.layer;
+  return array;
+}
+
+DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
+  check_inputs(inputs, inputs_);
+  StoredList given(module_.arguments.size());
+  for (size_t a = 0; a < given.size(); ++a) given[a] = argument(a, inputs);
+  StoredList made = execute(given);
   DeviceArrays outputs;
-  auto replaced = inputs.begin();
   for (const Place& place : outputs_) {
-    auto array = std::make_shared<PjrtArray>();
-    array->placement = module_.results[place.slot].placement;
-    array->whole = place.whole;
-    array->stored = made[place.slot];
-    if (module_.results[place.slot].stacked) array->layer = place.layer;
-    while (replaced != inputs.end() && replaced->first < *place.name) ++replaced;
-    if (replaced != inputs.end() && replaced->first == *place.name) {
-      static_cast<PjrtArray&>(*replaced->second).dead = true;
-      // The map's entry with its name serves again: there are hundreds in each step.
-      auto entry = inputs.extract(replaced++);
-      entry.mapped() = std::move(array);
-      outputs.insert(outputs.end(), std::move(entry));
-    } else {
-      outputs.emplace_hint(outputs.end(), *place.name, std::move(array));
-    }
+    auto replaced = inputs.find(*place.name);
+    if (replaced != inputs.end()) static_cast<PjrtArray&>(*replaced->second).dead = true;
+    outputs.emplace_hint(outputs.end(), *place.name, output(place, made));
   }
+  return outputs;
+}
+
+std::optional<PjrtProgram::StateUse> PjrtProgram::use_of(
+    const std::vector<std::string>& from_state) const {
+  std::set<std::string_view> names(from_state.begin(), from_state.end());
+  const auto in_state = [&](const std::string& name) { return names.contains(name); };
+  StateUse use;
+  StateLayout layout;
+  for (size_t a = 0; a < module_.arguments.size(); ++a) {
+    const Slot& argument = module_.arguments[a];
+    auto count = std::count_if(argument.names.begin(), argument.names.end(), in_state);
+    if (count == 0) continue;
+    if (count < std::ssize(argument.names) || argument.replaced_by < 0) return std::nullopt;
+    auto result = static_cast<size_t>(argument.replaced_by);
+    if (module_.results[result].names != argument.names) return std::nullopt;
+    layout.slots.push_back({argument.names, argument.stacked, inputs_.at(argument.names[0]).whole});
+    use.arguments.push_back(a);
+    use.results.push_back(result);
+    for (const std::string& name : argument.names) names.erase(name);
+  }
+  if (!names.empty()) return std::nullopt;
+  names.insert(from_state.begin(), from_state.end());
+  for (const auto& [name, input] : inputs_) {
+    if (!in_state(name)) use.inputs.emplace(name, input);
+  }
+  for (const Place& place : outputs_) {
+    if (!in_state(*place.name)) use.outputs.push_back(place);
+  }
+  use.layout = shelf_->shared(std::move(layout));
+  return use;
+}
+
+DeviceArrays PjrtProgram::update(DeviceState& state, const std::vector<std::string>& from_state,
+                                 DeviceArrays inputs) {
+  if (!use_) use_ = use_of(from_state);
+  auto* own = dynamic_cast<PjrtState*>(&state);
+  check(own != nullptr, "a state of another backend");
+  if (!*use_) return Program::update(state, from_state, std::move(inputs));
+  const StateUse& use = **use_;
+  check_inputs(inputs, use.inputs);
+  StoredList held = own->in(use.layout, *shelf_), given(module_.arguments.size());
+  for (size_t i = 0; i < held.size(); ++i) given[use.arguments[i]] = std::move(held[i]);
+  for (size_t a = 0; a < given.size(); ++a) {
+    if (!given[a]) given[a] = argument(a, inputs);
+  }
+  StoredList made = execute(given);
+  held.clear();
+  for (size_t result : use.results) held.push_back(made[result]);
+  own->replace(use.layout, std::move(held));
+  DeviceArrays outputs;
+  for (const Place& place : use.outputs) outputs.emplace(*place.name, output(place, made));
   return outputs;
 }
 

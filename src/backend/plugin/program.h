@@ -2,10 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/plugin/arrays.h"
 #include "backend/plugin/counts.h"
+#include "backend/plugin/state.h"
 #include "backend/stablehlo/module.h"
 
 namespace bertrain {
@@ -16,29 +20,48 @@ class PjrtProgram : public Program {
   PjrtProgram(const Graph& graph, const ModuleOptions& options, std::shared_ptr<Shelf> shelf);
 
   DeviceArrays run(DeviceArrays inputs) override;
+  // Where the program replaces all of the state and nothing but the state makes up its arguments, as
+  // the same slots, the names are not touched.
+  DeviceArrays update(DeviceState& state, const std::vector<std::string>& from_state,
+                      DeviceArrays inputs) override;
+  void place(const DeviceArrays& inputs) override;
   ProgramFacts facts() const override { return counts_.in(executable_->facts()); }
   // A plugin does not say what its operations cost: one entry, "program".
   Named<double> profile(DeviceArrays inputs) override;
 
  private:
+  struct Input {
+    ArrayType whole;  // of this process
+    Placement placement;
+  };
   // The arrays of a slot by their numbers in order of names.
   struct Place {
     const std::string* name;
     size_t slot, layer;
     std::shared_ptr<const ArrayType> whole;  // of this process
   };
-  void check_inputs(const DeviceArrays& inputs) const;
+  // How an update hands a state over: its slots are these arguments, and come back as these results.
+  struct StateUse {
+    std::shared_ptr<const StateLayout> layout;
+    std::vector<size_t> arguments, results;
+    Named<Input> inputs;         // that are no state
+    std::vector<Place> outputs;  // likewise
+  };
+
+  void check_inputs(const DeviceArrays& given, const Named<Input>& inputs) const;
+  std::optional<StateUse> use_of(const std::vector<std::string>& from_state) const;
+  // Sent and, where it is to be, stacked.
+  std::shared_ptr<Stored> argument(size_t number, const DeviceArrays& inputs) const;
+  StoredList execute(const StoredList& given);
+  std::shared_ptr<PjrtArray> output(const Place& place, const StoredList& made) const;
 
   std::shared_ptr<Shelf> shelf_;
-  struct Input {
-    ArrayType whole;  // of this process
-    Placement placement;
-  };
   Named<Input> inputs_;
   Module module_;
   Counts counts_;
-  std::vector<std::vector<size_t>> argument_inputs_;  // [argument]: numbers of its inputs
-  std::vector<Place> outputs_;                        // by name
+  std::vector<Place> outputs_;  // by name
+  // Of the first update, which says how the later ones are.
+  std::optional<std::optional<StateUse>> use_;
   std::shared_ptr<PjrtExecutable> executable_;
   std::vector<ArrayType> result_types_;
 };
