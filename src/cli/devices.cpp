@@ -55,6 +55,12 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
                     near.empty() ? "" : " (did you mean " + near + "?)");
 }
 
+std::string device_text(const std::string& device, const Backend& backend, int threads) {
+  std::string devices = backend.description();
+  return devices.empty() ? fmt::format("{} with {} threads", device, threads)
+                         : fmt::format("{}: {}", device, devices);
+}
+
 std::string instruction_set_of(const std::string& device) {
   return device == "cpu" ? instruction_set() : "";
 }

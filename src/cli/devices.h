@@ -18,6 +18,9 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
                                       int64_t replicas = 0,
                                       std::optional<int64_t> least_turns = {});
 
+// "cpu with 2 threads", "plugin:cpu: 4 x cpu, platform cpu, …": of threads a plugin decides itself.
+std::string device_text(const std::string& device, const Backend& backend, int threads);
+
 // The path of the plugin that a device's name stands for; none where it stands for no plugin. Throws a
 // usage error where there is none to be found.
 std::optional<std::string> plugin_of(const std::string& device);

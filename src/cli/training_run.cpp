@@ -171,8 +171,8 @@ bool TrainingRun::changed(std::initializer_list<const char*> settings) const {
 
 void TrainingRun::agree_instruction_set() const {
   std::optional<JsonValue> before = run_.chosen("instruction_set");
-  if (!before) return;
-  const std::string& name = before->text();
+  const std::string name = before ? before->text() : "";
+  if (name.empty()) return;  // no device for which it decides
   try {
     choose_instruction_set(options_.device, name);
   } catch (const Error& e) {
@@ -387,9 +387,9 @@ void TrainingRun::check_batches() {
 }
 
 void TrainingRun::log_banner() {
-  log_line("{}: {} parameters, {} steps of {} examples, {} with {} threads, {}", job_.command,
-           state_->parameter_count(), job_.steps, options_.train_batch_size, options_.device,
-           threads_, dtype_);
+  log_line("{}: {} parameters, {} steps of {} examples, {}, {}", job_.command,
+           state_->parameter_count(), job_.steps, options_.train_batch_size,
+           device_text(options_.device, *backend_, threads_), dtype_);
   const Capacity& largest = capacities_.back();
   int replicas = backend_->replicas();
   bool parts = largest.examples * replicas < options_.train_batch_size;

@@ -33,12 +33,11 @@ bool has_numbered(const std::string& folder, std::string_view before) {
   return false;
 }
 
-// Plugins log to standard error, much of it for their authors only. And libtpu asks the metadata
-// server of Google's cloud what machine this is, for minutes where there is none: a machine without
-// a TPU's device files need not be asked. What the user set stays.
+// Plugins log to standard error, for their authors: what they fail in is an Error here as well. What
+// the user set stays.
 void set_environment() {
-  setenv("TF_CPP_MIN_LOG_LEVEL", "2", 0);
-  if (!has_tpu_files("/dev")) setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+  if (!has_tpu_files("/dev")) keep_libtpu_from_looking_around();
 }
 
 const AbiTable* table_of(const std::string& path, const std::string& file) {
@@ -69,6 +68,15 @@ const AbiTable* table_of(const std::string& path, const std::string& file) {
 }
 
 }  // namespace
+
+void keep_libtpu_from_looking_around() {
+  setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
+  setenv("TPU_WORKER_ID", "0", 0);
+  setenv("TPU_ACCELERATOR_TYPE", "v5litepod-4", 0);
+  setenv("TPU_LOG_DIR", "disabled", 0);
+  setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", 0);
+}
 
 bool has_tpu_files(const std::string& devices) {
   return has_numbered(devices, "accel") || has_numbered(devices + "/vfio", "");

@@ -1,7 +1,6 @@
 // Describes hardware to a plugin and compiles for it.
 #include "backend/pjrt/topology.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "backend/pjrt/call.h"
@@ -11,18 +10,6 @@
 
 namespace bertrain {
 namespace {
-
-// libtpu looks at the machine that it runs on before it looks at what it is asked. Told that there is
-// nothing to see, it asks no metadata server, warns of nothing, writes no logs and lets another
-// process compile at the same time. Other plugins read none of this. What the user set stays.
-void keep_from_looking_around() {
-  setenv("TPU_SKIP_MDS_QUERY", "1", 0);
-  setenv("TPU_WORKER_HOSTNAMES", "localhost", 0);
-  setenv("TPU_WORKER_ID", "0", 0);
-  setenv("TPU_ACCELERATOR_TYPE", "v5litepod-4", 0);
-  setenv("TPU_LOG_DIR", "disabled", 0);
-  setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1", 0);
-}
 
 // The optimized program's operations; none where the plugin does not give it.
 Named<int64_t> operations_in(const PjrtPlugin& plugin, AbiExecutable* executable) {
@@ -44,7 +31,7 @@ Named<int64_t> operations_in(const PjrtPlugin& plugin, AbiExecutable* executable
 std::shared_ptr<PjrtTopology> PjrtTopology::open(
     const std::string& path, const std::string& name,
     const std::map<std::string, std::string>& options) {
-  keep_from_looking_around();
+  keep_libtpu_from_looking_around();
   std::shared_ptr<PjrtTopology> topology(new PjrtTopology(PjrtPlugin::open(path)));
   const PjrtPlugin& plugin = *topology->plugin_;
   std::vector<AbiNamedValue> values;

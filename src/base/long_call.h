@@ -1,0 +1,26 @@
+// Says that a call takes long, while it lasts: a compiler may be silent for minutes.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace bertrain {
+
+// Lives as long as the call. Logs "WHAT: N s so far" after `first` seconds and then every `later`.
+class LongCall {
+ public:
+  explicit LongCall(std::string what, double first = 5, double later = 30);
+  ~LongCall();
+  LongCall(const LongCall&) = delete;
+  LongCall& operator=(const LongCall&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread teller_;  // last: reads the others
+};
+
+}  // namespace bertrain
