@@ -59,7 +59,8 @@ std::vector<Capacity> fitting_capacities(CapacityNeeds needs, const CapacityChoi
                                          const PeakOf& peak_of_compiled) {
   uint64_t memory = choice.memory;
   PeakOf peak_of = peak_or_too_much(peak_of_compiled);
-  std::vector<Capacity> capacities = choose_capacities(needs);
+  CapacityChooser chooser(needs);
+  std::vector<Capacity> capacities = chooser.choose(needs.budget);
   if (memory == 0) return capacities;
   uint64_t whole = peak_of(capacities.back(), false);
   if (whole <= memory) return capacities;
@@ -82,7 +83,7 @@ std::vector<Capacity> fitting_capacities(CapacityNeeds needs, const CapacityChoi
                        : slots_of(capacities.back()) / 2;
   while (true) {
     needs.budget = std::max(needs.budget, slots_of(smallest));
-    capacities = choose_capacities(needs);
+    capacities = chooser.choose(needs.budget);
     if (slots_of(capacities.back()) <= slots_of(smallest)) return capacities;
     uint64_t peak = peak_of(capacities.back(), true);
     if (peak <= memory) return capacities;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "data/placement/row_layout.h"
@@ -81,22 +82,33 @@ std::vector<Capacity> long_rows(const CapacityNeeds& needs, const Ratios& ratios
 
 }  // namespace
 
-std::vector<Capacity> choose_capacities(const CapacityNeeds& needs) {
-  check(needs.longest >= 1 && needs.batch_size >= 1 && needs.replicas >= 1,
+CapacityChooser::CapacityChooser(CapacityNeeds needs) : needs_(std::move(needs)) {
+  check(needs_.longest >= 1 && needs_.batch_size >= 1 && needs_.replicas >= 1,
         "a capacity is chosen for some example");
-  if (needs.budget > 0 && needs.budget < needs.longest) {
+}
+
+CapacityChooser::~CapacityChooser() = default;
+
+std::vector<Capacity> CapacityChooser::choose(int64_t budget) {
+  if (budget > 0 && budget < needs_.longest) {
     throw usage_error(
         "memory allows {} tokens at once, too few for one example of max_seq_length {}: raise "
         "--memory or lower --max_seq_length",
-        needs.budget, needs.longest);
+        budget, needs_.longest);
   }
-  Ratios ratios(needs);
-  if (needs.row_slots == 0) return long_rows(needs, ratios);
+  needs_.budget = budget;
+  Ratios ratios(needs_);
+  if (needs_.row_slots == 0) return long_rows(needs_, ratios);
+  if (!rows_) rows_ = std::make_unique<RowLayouts>(needs_);
   std::vector<Capacity> capacities;
-  for (const RowLayout& layout : choose_row_layouts(needs)) {
+  for (const RowLayout& layout : rows_->choose(budget)) {
     capacities.push_back(ratios.capacity(layout.rows, layout.slots));
   }
   return capacities;
+}
+
+std::vector<Capacity> choose_capacities(const CapacityNeeds& needs) {
+  return CapacityChooser(needs).choose(needs.budget);
 }
 
 }  // namespace bertrain

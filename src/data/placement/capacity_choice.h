@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "data/placement/placement.h"
 
 namespace bertrain {
+
+class RowLayouts;
 
 // What choose_capacities is told of the data and of the machine.
 struct CapacityNeeds {
@@ -24,5 +27,17 @@ struct CapacityNeeds {
 // row_layout.h. Examples and targets follow from the slots by the sample's ratios and a margin.
 // Throws a usage error if the budget is too small for one example.
 std::vector<Capacity> choose_capacities(const CapacityNeeds& needs);
+
+// The same for several budgets, in less time than one by one.
+class CapacityChooser {
+ public:
+  explicit CapacityChooser(CapacityNeeds needs);  // their budget is not used
+  ~CapacityChooser();
+  std::vector<Capacity> choose(int64_t budget);
+
+ private:
+  CapacityNeeds needs_;
+  std::unique_ptr<RowLayouts> rows_;
+};
 
 }  // namespace bertrain

@@ -58,16 +58,15 @@ std::optional<std::vector<Bin>> distribute(std::span<const size_t> longest_first
                                            const Capacity& capacity, size_t count) {
   std::vector<Bin> bins(count, Bin(capacity));
   std::vector<size_t> order(count);
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::iota(order.begin(), order.end(), size_t{0});  // emptiest first
   for (size_t member : longest_first) {
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return bins[a].slots() < bins[b].slots(); });
-    bool placed = false;
-    for (size_t bin : order) {
-      placed = bins[bin].add(member, sizes[member]);
-      if (placed) break;
-    }
-    if (!placed) return std::nullopt;
+    auto bin = std::find_if(order.begin(), order.end(),
+                            [&](size_t b) { return bins[b].add(member, sizes[member]); });
+    if (bin == order.end()) return std::nullopt;
+    // Again by slots: before those that now have as many.
+    auto place = std::lower_bound(bin + 1, order.end(), bins[*bin].slots(),
+                                  [&](size_t b, int64_t slots) { return bins[b].slots() < slots; });
+    std::rotate(bin, bin + 1, place);
   }
   return bins;
 }
@@ -87,6 +86,21 @@ std::vector<Bin> smallest(std::span<const Bin> group, std::span<const ExampleSiz
   return {group.begin(), group.end()};
 }
 
+// Fewer than these do not hold the long ones: of those beyond a third of a bin two go into one, and so
+// on. A multiple of `replicas`.
+size_t least_bins(std::span<const size_t> longest_first, std::span<const ExampleSize> sizes,
+                  int64_t slots, size_t replicas) {
+  int64_t least = 1, longer = 0;
+  for (int64_t in_one = 1; in_one <= 8; ++in_one) {
+    while (longer < std::ssize(longest_first) &&
+           sizes[longest_first[static_cast<size_t>(longer)]].slots * (in_one + 1) > slots) {
+      ++longer;
+    }
+    least = std::max(least, ceil_divide(longer, in_one));
+  }
+  return static_cast<size_t>(round_up(least, static_cast<int64_t>(replicas)));
+}
+
 // In one long row each: the slots spread evenly over `count` micro-batches, or more of them.
 std::vector<MicroBatch> place_evenly(std::span<const ExampleSize> sizes,
                                      std::span<const Capacity> capacities, size_t count,
@@ -95,6 +109,7 @@ std::vector<MicroBatch> place_evenly(std::span<const ExampleSize> sizes,
   std::iota(longest_first.begin(), longest_first.end(), size_t{0});
   std::stable_sort(longest_first.begin(), longest_first.end(),
                    [&](size_t a, size_t b) { return sizes[a].slots > sizes[b].slots; });
+  count = std::max(count, least_bins(longest_first, sizes, capacities.back().slots, replicas));
   // One micro-batch an example always works, so this ends.
   std::optional<std::vector<Bin>> bins;
   while (!(bins = distribute(longest_first, sizes, capacities.back(), count))) count += replicas;

@@ -55,6 +55,10 @@ CapacityNeeds needs_of(int64_t batch, int64_t replicas) {
   return needs;
 }
 
+std::vector<RowLayout> layouts_of(const CapacityNeeds& needs) {
+  return RowLayouts(needs).choose(needs.budget);
+}
+
 TEST(RowLayout, WastesLittleOnDescriptions) {
   for (int64_t replicas : {1, 2, 4}) {
     for (int64_t batch : {32, 64, 100, 128, 256, 1024}) {
@@ -79,12 +83,12 @@ TEST(RowLayout, WastesLittleOnDescriptions) {
 }
 
 TEST(RowLayout, LongerRowsOnlyWhereShortOnesWaste) {
-  EXPECT_EQ(choose_row_layouts(needs_of(256, 1)).back().slots, 128);
+  EXPECT_EQ(layouts_of(needs_of(256, 1)).back().slots, 128);
   CapacityNeeds pairs;  // of which no two fit one short row
   pairs.sample.assign(100, {70, 0});
   pairs.batch_size = 65;
   pairs.longest = pairs.row_slots = 128;
-  std::vector<RowLayout> layouts = choose_row_layouts(pairs);
+  std::vector<RowLayout> layouts = layouts_of(pairs);
   EXPECT_EQ(layouts.back().slots, 384);  // which hold five
   EXPECT_EQ(layouts.front().slots, 384);
 }
@@ -94,7 +98,7 @@ TEST(RowLayout, FullRowsWasteNothing) {
     CapacityNeeds needs = needs_of(32, replicas);
     for (bool sampled : {true, false}) {
       needs.sample.assign(sampled ? 50 : 0, {128, 0});
-      std::vector<RowLayout> layouts = choose_row_layouts(needs);
+      std::vector<RowLayout> layouts = layouts_of(needs);
       EXPECT_EQ(layouts.back(), (RowLayout{32 / replicas, 128}));
       std::vector<ExampleSize> full(32, {128, 0});
       for (const MicroBatch& part : place(full, choose_capacities(needs), replicas)) {
@@ -111,7 +115,7 @@ TEST(RowLayout, StaysWithinMemoryAndHoldsTheLongest) {
       for (int64_t budget : {128, 129, 300, 1000, 5000}) {
         CapacityNeeds needs = needs_of(batch, replicas);
         needs.budget = budget;
-        std::vector<RowLayout> layouts = choose_row_layouts(needs);
+        std::vector<RowLayout> layouts = layouts_of(needs);
         EXPECT_GE(layouts.back().slots, 128);
         EXPECT_LE(layouts.back().rows * layouts.back().slots, budget);
         for (size_t i = 1; i < layouts.size(); ++i) {
@@ -124,8 +128,44 @@ TEST(RowLayout, StaysWithinMemoryAndHoldsTheLongest) {
   }
 }
 
+TEST(RowLayout, DrawsNoMoreForTheLargestBatches) {
+  CapacityNeeds most = needs_of(RowLayouts::kMostDrawn, 2);
+  EXPECT_EQ(RowLayouts(most).drawn(), 8 * RowLayouts::kMostDrawn);
+  std::vector<RowLayout> drawn = layouts_of(most);
+  std::vector<RowLayout> within = RowLayouts(most).choose(20000);
+  most.batch_size = 256 * RowLayouts::kMostDrawn;
+  EXPECT_EQ(RowLayouts(most).drawn(), 8 * RowLayouts::kMostDrawn);
+  // Each of the drawn ones stands for 256: as many rows more, and what memory allows is the same.
+  std::vector<RowLayout> scaled = layouts_of(most);
+  EXPECT_EQ(scaled.back(), (RowLayout{256 * drawn.back().rows, drawn.back().slots}));
+  EXPECT_EQ(RowLayouts(most).choose(20000).back(), within.back());
+  auto met = [&](const RowLayout& layout) {
+    return std::count(scaled.begin(), scaled.end(), RowLayout{256 * layout.rows, layout.slots});
+  };
+  EXPECT_GE(std::count_if(drawn.begin(), drawn.end(), met), 3);  // those that the draws need
+}
+
+// Two of these do not fit one short row, so that one row is tried, too; memory makes it many of them.
+TEST(RowLayout, OfTheLargestBatchesInLittleMemoryIsThatOfAPart) {
+  CapacityNeeds needs;
+  needs.sample.assign(100, {70, 0});
+  needs.longest = needs.row_slots = 128;
+  needs.budget = 210;  // of which 128 are used, as rows grow by so many
+  needs.batch_size = 4096;
+  std::vector<RowLayout> part = layouts_of(needs);
+  needs.batch_size = int64_t{1} << 24;
+  EXPECT_EQ(layouts_of(needs), part);
+}
+
+TEST(RowLayout, IsTheSameWhateverBudgetWasTriedBefore) {
+  RowLayouts layouts(needs_of(64, 2));
+  layouts.choose(300);
+  EXPECT_EQ(layouts.choose(5000), RowLayouts(needs_of(64, 2)).choose(5000));
+  EXPECT_EQ(layouts.choose(0), RowLayouts(needs_of(64, 2)).choose(0));
+}
+
 TEST(RowLayout, IsAFunctionOfItsArguments) {
-  EXPECT_EQ(choose_row_layouts(needs_of(64, 2)), choose_row_layouts(needs_of(64, 2)));
+  EXPECT_EQ(layouts_of(needs_of(64, 2)), layouts_of(needs_of(64, 2)));
 }
 
 }  // namespace
