@@ -65,6 +65,14 @@ void run_devices(Args args, std::ostream& out) {
   if (std::optional<std::string> path = plugin_of(o.device)) {
     return print_plugin(o.device, *path, out);
   }
+  if (is_hardware(o.device)) {
+    hardware_named(o.device);
+    throw usage_error(
+        "--device={0} names hardware to plan for, not a device of this machine: `bertrain plan "
+        "--device={0}` says what a training would need there, and `bertrain devices` without "
+        "--device what is here",
+        o.device);
+  }
   if (!o.device.empty()) {
     throw usage_error("--device={}: cpu, gpu, tpu or plugin:PATH expected", o.device);
   }
