@@ -129,8 +129,8 @@ Device open_device(const PlanOptions& o) {
 
 // What cannot fit whatever the compiler does is not compiled: that may take long, and plugins end
 // the process over sizes that they do not expect.
-void require_room(const BertConfig& config, const Task& task, const StepOptions& step,
-                  const Capacity& capacity, const Device& device) {
+void require_room(const BertConfig& config, StepRunner& runner, const Capacity& capacity,
+                  bool accumulates, const Device& device) {
   if (capacity.rows > INT32_MAX / capacity.slots) {
     throw usage_error(
         "{} x {} tokens a device are more than indices can count (2^31): a smaller "
@@ -139,13 +139,7 @@ void require_room(const BertConfig& config, const Task& task, const StepOptions&
   }
   if (device.memory.bytes == 0) return;
   require_memory(config, true, device.memory);
-  uint64_t bytes = 0;
-  std::unique_ptr<Recording> recording = record_step(task, step, capacity);
-  for (const Node* node : recording->graph().nodes()) {
-    if (node->op != &kInput) continue;
-    const ArrayType& type = node->outputs[0];
-    bytes += static_cast<uint64_t>(elements(type.shape)) * size_of(type.dtype);
-  }
+  uint64_t bytes = runner.inputs(capacity, accumulates);
   if (bytes <= device.memory.bytes) return;
   throw error(
       "parameters, optimizer and batch alone need {} of {}: a smaller --train_batch_size or "
@@ -168,9 +162,10 @@ std::string top_operations(const Named<int64_t>& operations) {
   return text;
 }
 
-void print_facts(const ProgramFacts& facts, std::ostream& out) {
-  out << "arguments = " << readable_bytes(facts.arguments)
-      << "  (parameters, optimizer, batch; of one device, as all that follows)\n"
+void print_facts(const ProgramFacts& facts, bool accumulates, std::ostream& out) {
+  out << "arguments = " << readable_bytes(facts.arguments) << "  (parameters, "
+      << (accumulates ? "sums of gradients" : "optimizer")
+      << ", batch; of one device, as all that follows)\n"
       << "temporary = " << readable_bytes(facts.temporary) << "\n"
       << "peak = " << readable_bytes(facts.peak) << "\n";
   if (facts.flops > 0) out << fmt::format("flops = {:.4g}\n", facts.flops);
@@ -207,21 +202,24 @@ void run_plan(Args args, std::ostream& out) {
       << fmt::format("step = {} of {} x {} tokens a device, {}{}\n", o.task, capacity.examples,
                      o.max_seq_length, o.dtype,
                      o.accumulate > 1 ? fmt::format(", {} times", o.accumulate) : "");
-  require_room(config, *task, step, capacity, device);
+  bool accumulates = o.accumulate > 1;
+  require_room(config, runner, capacity, accumulates, device);
   log_line("plan: compiling the step");
-  ProgramFacts facts = runner.facts(capacity, o.accumulate > 1);
-  print_facts(facts, out);
-  uint64_t memory = device.memory.bytes;
-  if (facts.peak > memory) {
+  print_facts(runner.facts(capacity, accumulates), accumulates, out);
+  if (uint64_t slots = runner.slots_beside(accumulates)) {
+    out << "optimizer = " << readable_bytes(slots) << "  (beside the peak of a part of a step)\n";
+  }
+  uint64_t peak = runner.peak(capacity, accumulates), memory = device.memory.bytes;
+  if (peak > memory) {
     out << "fits = no\n" << std::flush;
     throw error(
         "a step needs {}, and may take {}: a smaller --train_batch_size, a larger --accumulate, "
         "--recompute or --dtype=bf16 need less",
-        readable_bytes(facts.peak), readable_bytes(memory));
+        readable_bytes(peak), readable_bytes(memory));
   }
-  out << fmt::format("fits = yes, in {} of {} ({:.0f} %)\n", readable_bytes(facts.peak),
+  out << fmt::format("fits = yes, in {} of {} ({:.0f} %)\n", readable_bytes(peak),
                      readable_bytes(memory),
-                     100.0 * static_cast<double>(facts.peak) / static_cast<double>(memory));
+                     100.0 * static_cast<double>(peak) / static_cast<double>(memory));
 }
 
 }  // namespace

@@ -119,8 +119,7 @@ uint64_t shuffled(const Task& task, std::string_view split, uint64_t buffer, uin
 // Of a training step, alone or as one of several `parts` of a batch.
 uint64_t training_peak(StepRunner& runner, const Capacity& capacity, bool parts,
                        const CapacityChoice& choice) {
-  bool micro = parts || choice.accumulate > 1;
-  return runner.facts(capacity, micro).peak + (micro ? choice.slot_bytes : 0);
+  return runner.peak(capacity, parts || choice.accumulate > 1);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct CapacityChoice {
   int64_t accumulate = 0;   // a batch runs in this many parts at least; 0: as few as memory allows
   uint64_t memory = 0;      // bytes that a step may take on one replica; 0: no limit
   bool of_device = false;   // which has that memory for itself
-  uint64_t slot_bytes = 0;  // optimizer's: they lie in memory while micro-batches run, too
+  uint64_t slot_bytes = 0;  // of the optimizer of a training under way, beside an evaluation
   int64_t padded_length = 0;  // see PackOptions
 };
 
@@ -32,7 +32,6 @@ std::vector<Capacity> training_capacities(const Task& task, const Backend& backe
                                           const CapacityChoice& choice);
 
 // The same for evaluation, which keeps nothing for a backward pass. An empty split is not sampled.
-// slot_bytes: of a training that is under way.
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,
                                             EvaluationRunner& runner, std::string_view split,
                                             const CapacityChoice& choice);

@@ -14,7 +14,7 @@ std::vector<int64_t> key_of(int64_t kind, const Capacity& c) {
   return {kind, c.rows, c.slots, c.examples, c.targets};
 }
 
-Compiled compile(const State& state, std::unique_ptr<Recording> recording) {
+Compiled with_inputs(const State& state, std::unique_ptr<Recording> recording) {
   Compiled made;
   for (const Node* node : recording->graph().nodes()) {
     if (node->op != &kInput) continue;
@@ -24,7 +24,6 @@ Compiled compile(const State& state, std::unique_ptr<Recording> recording) {
       made.inputs.emplace(node->name, node->outputs[0]);
     }
   }
-  made.program = state.backend().compile(recording->graph());
   made.recording = std::move(recording);
   return made;
 }
@@ -109,20 +108,26 @@ StepRunner::StepRunner(const Task& task, State& state, StepOptions options,
   check_schedule(options_.schedule);
 }
 
-Compiled& StepRunner::compiled(Kind kind, const Capacity& capacity) {
+Compiled& StepRunner::recorded(Kind kind, const Capacity& capacity) {
   Compiled& made = programs_[key_of(static_cast<int64_t>(kind), capacity)];
-  if (made.program) return made;
+  if (made.recording) return made;
   switch (kind) {
     case Kind::step:
-      made = compile(state_, record_step(task_, options_, capacity));
+      made = with_inputs(state_, record_step(task_, options_, capacity));
       break;
     case Kind::micro:
-      made = compile(state_, record_micro(task_, options_, capacity));
+      made = with_inputs(state_, record_micro(task_, options_, capacity));
       break;
     case Kind::apply:
-      made = compile(state_, record_apply(state_.parameters(), terms_, options_));
+      made = with_inputs(state_, record_apply(state_.parameters(), terms_, options_));
       break;
   }
+  return made;
+}
+
+Compiled& StepRunner::compiled(Kind kind, const Capacity& capacity) {
+  Compiled& made = recorded(kind, capacity);
+  if (!made.program) made.program = state_.backend().compile(made.recording->graph());
   return made;
 }
 
@@ -227,13 +232,31 @@ ProgramFacts StepRunner::facts(const Capacity& capacity, bool accumulates) {
   return compiled(accumulates ? Kind::micro : Kind::step, capacity).program->facts();
 }
 
+uint64_t StepRunner::slots_beside(bool accumulates) const {
+  return accumulates ? bytes_of(state_.types()) - bytes_of(state_.types(false)) : 0;
+}
+
+uint64_t StepRunner::peak(const Capacity& capacity, bool accumulates) {
+  return facts(capacity, accumulates).peak + slots_beside(accumulates);
+}
+
+uint64_t StepRunner::inputs(const Capacity& capacity, bool accumulates) {
+  Compiled& made = recorded(accumulates ? Kind::micro : Kind::step, capacity);
+  uint64_t bytes = slots_beside(accumulates);
+  for (const Node* node : made.recording->graph().nodes()) {
+    if (node->op == &kInput) bytes += bytes_of({{node->name, node->outputs[0]}});
+  }
+  return bytes;
+}
+
 EvaluationRunner::EvaluationRunner(const Task& task, const State& state, DType compute)
     : task_(task), state_(state), compute_(compute) {}
 
 Compiled& EvaluationRunner::compiled(const Capacity& capacity) {
   Compiled& made = programs_[key_of(0, capacity)];
   if (!made.program) {
-    made = compile(state_, record_evaluation(task_, compute_, capacity));
+    made = with_inputs(state_, record_evaluation(task_, compute_, capacity));
+    made.program = state_.backend().compile(made.recording->graph());
   }
   return made;
 }

@@ -28,7 +28,7 @@ struct StepResult {
   bool finite() const;  // of loss and norm; if not, parameters and slots are as they were
 };
 
-// A recording, its inputs, and what the backend made of it.
+// A recording, its inputs, and what the backend made of it (nothing yet: null).
 struct Compiled {
   std::unique_ptr<Recording> recording;
   Named<ArrayType> inputs;              // beside those of the state
@@ -69,11 +69,18 @@ class StepRunner {
   // several.
   ProgramFacts facts(const Capacity& capacity, bool accumulates);
 
+  // Bytes of one replica's memory that training takes while that program runs: its own peak, and
+  // beside a micro-batch the optimizer's slots.
+  uint64_t peak(const Capacity& capacity, bool accumulates);
+  uint64_t inputs(const Capacity& capacity, bool accumulates);  // of those; known before compiling
+  uint64_t slots_beside(bool accumulates) const;                // of those
+
   const Task& task() const { return task_; }
   const StepOptions& options() const { return options_; }
 
  private:
   enum class Kind : int64_t { step, micro, apply };
+  Compiled& recorded(Kind kind, const Capacity& capacity);
   Compiled& compiled(Kind kind, const Capacity& capacity);
   void send_constants(const Compiled& program, SentStep& sent);
   DeviceArrays run(const Compiled& program, DeviceArrays inputs);

@@ -88,6 +88,18 @@ TEST_F(DeviceMemory, OfARunThatGoesOnIsSaid) {
   EXPECT_EQ(said[1], "");
 }
 
+// While parts of a batch run, the optimizer's two means of every parameter lie beside them.
+TEST_F(DeviceMemory, OfPartsHoldsTheOptimizersSlotsToo) {
+  SmallDevice device(1 << 20);
+  auto state = make_state(golden, *task, device, options.optimizer.get());
+  StepRunner runner(*task, *state, options);
+  Capacity one = {1, task->max_seq_length(), 1, task->max_targets()};
+  uint64_t slots = 8 * state->parameter_count();
+  EXPECT_EQ(runner.peak(one, true), runner.facts(one, true).peak + slots);
+  EXPECT_EQ(runner.peak(one, false), runner.facts(one, false).peak);
+  EXPECT_GT(runner.inputs(one, true), runner.inputs(one, false) + slots / 3);  // sums of gradients
+}
+
 TEST_F(DeviceMemory, IsNamedWhereItIsTooSmall) {
   SmallDevice device(1 << 20);
   memory = 1000;
