@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -108,6 +109,23 @@ CapacityNeeds needs_of(const Task& task, const Backend& backend, std::string_vie
   return needs;
 }
 
+// Devices that have nothing to do are no mistake in the results, but seldom what is wanted. Batches of
+// rows that are counted end with a pass over them.
+void warn_of_idle_replicas(const Task& task, std::string_view split, const CapacityNeeds& needs) {
+  int64_t examples = needs.batch_size;
+  std::string why;
+  if (auto all = task.count(split); all && static_cast<int64_t>(*all) < examples) {
+    examples = static_cast<int64_t>(*all);
+    why = fmt::format(", as the {} rows are no more", split);
+  }
+  if (examples < 1 || examples >= needs.replicas) return;
+  log_warning(fmt::format(
+      "at most {} example{} computed at a time{}: {} of {} devices have nothing to do; results are "
+      "the same with --replicas={}",
+      examples, examples == 1 ? " is" : "s are", why, needs.replicas - examples, needs.replicas,
+      examples));
+}
+
 // Examples that a shuffle holds: `buffer`, or all of the split if it has fewer; those beyond `most`
 // are not counted.
 uint64_t shuffled(const Task& task, std::string_view split, uint64_t buffer, uint64_t most) {
@@ -141,10 +159,11 @@ std::string beyond_memory(StepRunner& runner, const Capacity& kept, int64_t repl
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice) {
-  return fitting_capacities(needs_of(task, backend, split, choice), choice,
-                            [&](const Capacity& capacity, bool parts) {
-                              return training_peak(runner, capacity, parts, choice);
-                            });
+  CapacityNeeds needs = needs_of(task, backend, split, choice);
+  warn_of_idle_replicas(task, split, needs);
+  return fitting_capacities(std::move(needs), choice, [&](const Capacity& capacity, bool parts) {
+    return training_peak(runner, capacity, parts, choice);
+  });
 }
 
 std::vector<Capacity> evaluation_capacities(const Task& task, const Backend& backend,

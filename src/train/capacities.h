@@ -26,7 +26,8 @@ struct CapacityChoice {
 
 // For training steps: the examples of `split` are sampled, and if the peak of the largest program
 // would not fit in memory, or the backend cannot compile it for want of memory, batches are cut into
-// parts that do. Throws a usage error that names the bytes needed when not even one example fits.
+// parts that do. A warning is logged where there are fewer examples than replicas. Throws a usage
+// error that names the bytes needed when not even one example fits.
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice);
