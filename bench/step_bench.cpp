@@ -61,7 +61,7 @@ double useful_flops(const BertConfig& c, int64_t sequences, int64_t tokens, int6
 
 struct Device {
   std::string plugin;                  // empty: the CPU backend
-  std::optional<int64_t> least_turns;  // absent: as the program does it
+  std::optional<int64_t> least_turns;  // absent: the backend's default
 };
 
 // Processor time of this thread: what it does, without what it waits for.
@@ -70,15 +70,15 @@ double thread_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
-double handed_over = 0;  // when the latest program was given to the plugin, by that clock
 
-std::unique_ptr<Backend> open(const Device& device) {
+// handed_over: when the latest program was given to the plugin, by that clock.
+std::unique_ptr<Backend> open(const Device& device, double& handed_over) {
   if (device.plugin.empty()) return make_cpu_backend({});
   PluginTarget target;
   target.path = device.plugin;
   target.least_turns = device.least_turns;
   BackendOptions options;
-  options.between_calls = [] { handed_over = thread_seconds(); };
+  options.between_calls = [&handed_over] { handed_over = thread_seconds(); };
   return make_plugin_backend(target, options);
 }
 
@@ -94,7 +94,8 @@ double burst(const Device& device) {
 
 // What the host does while a device waits for it: from the results of a step until the next is handed
 // over. Beside it: what it does while the device computes, sending the next batch left out.
-void print_host_time(StepRunner& runner, const std::vector<Batch>& batch, double step_seconds) {
+void print_host_time(StepRunner& runner, const std::vector<Batch>& batch, double step_seconds,
+                     const double& handed_over) {
   double least = 1e9, beside = 1e9;
   for (uint64_t i = 0; i < 8; ++i) {
     SentStep sent = runner.send(100 + i, batch);
@@ -109,8 +110,7 @@ void print_host_time(StepRunner& runner, const std::vector<Batch>& batch, double
   }
   fmt::print(
       "host time outside execution: {:.3f} ms = {:.3f} % of the step; handing over and what "
-      "follows, "
-      "beside it: {:.3f} ms\n",
+      "follows, beside it: {:.3f} ms\n",
       1e3 * least, 100 * least / step_seconds, 1e3 * beside);
 }
 
@@ -138,7 +138,8 @@ void run(const Shape3& shape, int64_t sequences, int64_t tokens, const Device& d
       {rows ? sequences : 1, rows ? tokens : sequences * tokens, sequences, targets}};
   std::vector<Batch> batch = pack(examples, task->schema(), packing, 0);
 
-  auto backend = open(device);
+  double handed_over = 0;
+  auto backend = open(device, handed_over);
   auto optimizer = std::shared_ptr<const Optimizer>(make_adamw({}));
   State state(*backend, parameters_of(*task), optimizer.get());
   state.initialise(1);
@@ -160,7 +161,7 @@ void run(const Shape3& shape, int64_t sequences, int64_t tokens, const Device& d
     if (!steady || flops / spent / std::max(before, after) < best) continue;
     best = flops / spent / std::max(before, after), seconds = spent;
   }
-  if (!device.plugin.empty()) print_host_time(runner, batch, fastest);
+  if (!device.plugin.empty()) print_host_time(runner, batch, fastest, handed_over);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(

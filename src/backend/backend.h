@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "dist/communicator.h"
 #include "tensor/graph.h"
 
@@ -23,12 +24,24 @@ class DeviceArray {
 };
 using DeviceArrays = Named<std::shared_ptr<DeviceArray>>;
 
-// Values that stay on the devices from run to run (parameters, optimizer slots), by name. This class
-// keeps them as arrays; a backend's own may keep them as its programs take them.
+// Adds those arrays; a logic_error where one is not there, or is given already.
+inline void add_arrays(const DeviceArrays& from, const std::vector<std::string>& names,
+                       DeviceArrays& into) {
+  for (const std::string& name : names) {
+    auto found = from.find(name);
+    check(found != from.end(), "no state is named " + name);
+    check(into.insert(*found).second, name + " is of the state and given beside it");
+  }
+}
+
+// Values that stay on the devices from run to run (parameters, optimizer slots), by name, each equal
+// on every replica; for programs of the backend that made it. This class keeps them as arrays, a
+// backend's own may keep them as its programs take them. For one thread.
 class DeviceState {
  public:
   virtual ~DeviceState() = default;
-  virtual const DeviceArrays& arrays() { return arrays_; }  // as the last update left them
+  // As the last update left them; valid until the next, or until set().
+  virtual const DeviceArrays& arrays() { return arrays_; }
   virtual void set(const std::string& name, std::shared_ptr<DeviceArray> array) {
     arrays_[name] = std::move(array);
   }
@@ -51,15 +64,16 @@ class Program {
   // carries an input's name takes its memory: that input array is dead for every holder, and `get`
   // on it is a check failure. May return before the values are ready.
   virtual DeviceArrays run(DeviceArrays inputs) = 0;
-  // Sends what of a run's inputs still waits to be, as this program takes them. May be called while
-  // another run is under way; a run sends itself what was not sent.
-  virtual void place(const DeviceArrays&) {}
+  // Sends what of a run's inputs still waits to be, as this program takes them; some may be missing.
+  // May be called while another run is under way; a run sends itself what was not sent.
+  virtual void send_ahead(const DeviceArrays&) {}
   // run() on `inputs` and on the state's values named in `from_state`, which is the same at each call
-  // with one state. Outputs with a name of these take their place; the others are returned.
+  // of one program. Outputs with a name of these take their place; the others are returned. Where it
+  // throws before the run, the state is as it was; where a run failed later, `get` of its values
+  // throws.
   virtual DeviceArrays update(DeviceState& state, const std::vector<std::string>& from_state,
                               DeviceArrays inputs) {
-    const DeviceArrays& arrays = state.arrays();
-    for (const std::string& name : from_state) inputs.insert(*arrays.find(name));
+    add_arrays(state.arrays(), from_state, inputs);
     DeviceArrays outputs = run(std::move(inputs));
     for (const std::string& name : from_state) {
       auto output = outputs.find(name);
@@ -98,7 +112,8 @@ class Backend {
   virtual bool takes(const Node& node) const = 0;  // composites run whole; the rest arrive expanded
   // expands what it does not take
   virtual std::unique_ptr<Program> compile(const Graph& graph) = 0;
-  virtual std::unique_ptr<DeviceState> hold() { return std::make_unique<DeviceState>(); }  // empty
+  // without values
+  virtual std::unique_ptr<DeviceState> make_state() { return std::make_unique<DeviceState>(); }
   virtual std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) = 0;
   virtual Array get(const DeviceArray& value) = 0;  // waits; split parts are concatenated in order
 };

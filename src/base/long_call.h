@@ -8,10 +8,11 @@
 
 namespace bertrain {
 
-// Lives as long as the call. Logs "WHAT: N s so far" after `first` seconds and then every `later`.
+// Lives as long as the call. Logs "WHAT: N s so far" after some seconds, and then again and again;
+// nothing where there is no thread to be had.
 class LongCall {
  public:
-  explicit LongCall(std::string what, double first = 5, double later = 30);
+  explicit LongCall(std::string what, double first_seconds = 5, double later_seconds = 30);
   ~LongCall();
   LongCall(const LongCall&) = delete;
   LongCall& operator=(const LongCall&) = delete;

@@ -57,8 +57,8 @@ std::unique_ptr<Backend> open_backend(const std::string& device, const BackendOp
 
 std::string device_text(const std::string& device, const Backend& backend, int threads) {
   std::string devices = backend.description();
-  return devices.empty() ? fmt::format("{} with {} threads", device, threads)
-                         : fmt::format("{}: {}", device, devices);
+  if (!devices.empty()) return fmt::format("{}: {}", device, devices);
+  return device == "cpu" ? fmt::format("{} with {} threads", device, threads) : device;
 }
 
 std::string instruction_set_of(const std::string& device) {

@@ -172,7 +172,7 @@ bool TrainingRun::changed(std::initializer_list<const char*> settings) const {
 void TrainingRun::agree_instruction_set() const {
   std::optional<JsonValue> before = run_.chosen("instruction_set");
   const std::string name = before ? before->text() : "";
-  if (name.empty()) return;  // no device for which it decides
+  if (name.empty()) return;  // the first start was on a device for which it decides nothing
   try {
     choose_instruction_set(options_.device, name);
   } catch (const Error& e) {

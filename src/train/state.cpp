@@ -41,7 +41,7 @@ Array read_finite(const CheckpointReader& checkpoint, const std::string& name) {
 }  // namespace
 
 State::State(Backend& backend, std::vector<Parameter> parameters, const Optimizer* optimizer)
-    : backend_(backend), parameters_(std::move(parameters)), held_(backend.hold()) {
+    : backend_(backend), parameters_(std::move(parameters)), device_state_(backend.make_state()) {
   for (const Parameter& p : parameters_) {
     parameter_types_.emplace(p.name, ArrayType{DType::f32, p.shape});
     if (optimizer == nullptr) continue;
@@ -147,7 +147,7 @@ void State::set(std::string_view name, const Array& value) {
   check(is_parameter || type != slot_types_.end(), fmt::format("no state is named {}", name));
   check(value.type == type->second,
         fmt::format("{} is {}, not {}", name, to_string(type->second), to_string(value.type)));
-  held_->set(std::string(name), backend_.put(value, Placement::replicate));
+  device_state_->set(std::string(name), backend_.put(value, Placement::replicate));
 }
 
 uint64_t State::parameter_count() const {

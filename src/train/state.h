@@ -60,15 +60,15 @@ class State {
   uint64_t parameter_count() const;  // numbers in all parameters
 
   // What programs run on: by name, parameters and slots.
-  const DeviceArrays& arrays() const { return held_->arrays(); }
-  DeviceState& on_devices() { return *held_; }
+  const DeviceArrays& arrays() const { return device_state_->arrays(); }
+  DeviceState& device_state() { return *device_state_; }
   bool holds(std::string_view name) const;  // a parameter or slot of that name
 
  private:
   Backend& backend_;
   std::vector<Parameter> parameters_;
   Named<ArrayType> parameter_types_, slot_types_;
-  std::unique_ptr<DeviceState> held_;
+  std::unique_ptr<DeviceState> device_state_;
 };
 
 }  // namespace bertrain

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/long_call.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -26,6 +27,11 @@ Compiled with_inputs(const State& state, std::unique_ptr<Recording> recording) {
   }
   made.recording = std::move(recording);
   return made;
+}
+
+void compile(const State& state, Compiled& made) {
+  LongCall long_call("compiling a program");
+  made.program = state.backend().compile(made.recording->graph());
 }
 
 const Array& field_of(const Batch& batch, std::string_view name, const ArrayType& type) {
@@ -60,14 +66,6 @@ void put_weights(const std::vector<LossTerm>& terms, const Named<double>& normal
     Array array = make_array<float>({static_cast<int64_t>(weights.size())}, weights);
     inputs["weight/" + term.name] = backend.put(array, Placement::split);
   }
-}
-
-DeviceArrays wanted_by(const Compiled& program, const DeviceArrays& constants) {
-  DeviceArrays wanted;
-  for (const auto& [name, array] : constants) {
-    if (program.inputs.contains(name)) wanted.emplace(name, array);
-  }
-  return wanted;
 }
 
 }  // namespace
@@ -127,23 +125,29 @@ Compiled& StepRunner::recorded(Kind kind, const Capacity& capacity) {
 
 Compiled& StepRunner::compiled(Kind kind, const Capacity& capacity) {
   Compiled& made = recorded(kind, capacity);
-  if (!made.program) made.program = state_.backend().compile(made.recording->graph());
+  if (!made.program) compile(state_, made);
   return made;
 }
 
-void StepRunner::send_constants(const Compiled& program, SentStep& sent) {
+// Keys and scalars into the program's inputs; `sent` are those that went to a program of this step
+// before.
+void StepRunner::send_constants(const Compiled& program, uint64_t step, DeviceArrays& sent,
+                                DeviceArrays& inputs) {
   Backend& backend = state_.backend();
+  const auto add = [&](const std::string& name, auto&& value) {
+    if (!program.inputs.contains(name)) return;
+    std::shared_ptr<DeviceArray>& array = sent[name];
+    if (!array) array = backend.put(value(), Placement::replicate);
+    inputs.emplace(name, array);
+  };
   for (const DropoutKey& key : program.recording->dropout_keys()) {
-    if (sent.constants.contains(key.input)) continue;
-    Array value = dropout_key_value(key, options_.seed, sent.step);
-    sent.constants.emplace(key.input, backend.put(value, Placement::replicate));
+    add(key.input, [&] { return dropout_key_value(key, options_.seed, step); });
   }
-  float rate = rate_at(options_.schedule, sent.step);
-  for (const auto& [name, value] : options_.optimizer->scalars(sent.step, rate)) {
-    std::string input = "scalar/" + name;
-    if (!program.inputs.contains(input) || sent.constants.contains(input)) continue;
-    sent.constants.emplace(input, backend.put(scalar(value), Placement::replicate));
+  float rate = rate_at(options_.schedule, step);
+  for (const auto& [name, value] : options_.optimizer->scalars(step, rate)) {
+    add("scalar/" + name, [&, number = value] { return scalar(number); });
   }
+  program.program->send_ahead(inputs);
 }
 
 SentStep StepRunner::send(uint64_t step, std::vector<Batch> micro) {
@@ -153,18 +157,17 @@ SentStep StepRunner::send(uint64_t step, std::vector<Batch> micro) {
   SentStep sent{step, std::move(micro), {}, {}};
   Named<double> normaliser = normalisers(terms_, sent.micro, communicator_);
   bool whole = sent.micro.size() == width;
+  DeviceArrays constants;
   for (size_t first = 0; first < sent.micro.size(); first += width) {
     Group group = Group(sent.micro).subspan(first, width);
     Compiled& program = compiled(whole ? Kind::step : Kind::micro, group.front().capacity);
     DeviceArrays& inputs = sent.groups.emplace_back();
     put_batch(task_.schema(), group, backend, inputs);
     put_weights(terms_, normaliser, group, backend, inputs);
-    send_constants(program, sent);
-    inputs.merge(wanted_by(program, sent.constants));
-    program.program->place(inputs);
+    send_constants(program, step, constants, inputs);
     for (size_t i = 0; i < width; ++i) sent.micro[first + i].arrays.clear();
   }
-  if (!whole) send_constants(compiled(Kind::apply, {}), sent);
+  if (!whole) send_constants(compiled(Kind::apply, {}), step, constants, sent.apply);
   return sent;
 }
 
@@ -175,7 +178,7 @@ DeviceArrays StepRunner::run(const Compiled& program, DeviceArrays inputs) {
     if (!sum) sum = state_.backend().put(zeros(at->second), Placement::replicate);
     inputs.emplace(at->first, sum);
   }
-  return program.program->update(state_.on_devices(), program.from_state, std::move(inputs));
+  return program.program->update(state_.device_state(), program.from_state, std::move(inputs));
 }
 
 // Sums over the groups, then the update: the outputs of the last program.
@@ -187,8 +190,7 @@ DeviceArrays StepRunner::run_groups(const SentStep& sent) {
     for (auto& [name, sum] : run(program, sent.groups[i])) sums_[name] = sum;
   }
   leave_if_stopped();
-  Compiled& apply = compiled(Kind::apply, {});
-  return run(apply, wanted_by(apply, sent.constants));
+  return run(compiled(Kind::apply, {}), sent.apply);
 }
 
 void StepRunner::start(const SentStep& sent) {
@@ -256,7 +258,7 @@ Compiled& EvaluationRunner::compiled(const Capacity& capacity) {
   Compiled& made = programs_[key_of(0, capacity)];
   if (!made.program) {
     made = with_inputs(state_, record_evaluation(task_, compute_, capacity));
-    made.program = state_.backend().compile(made.recording->graph());
+    compile(state_, made);
   }
   return made;
 }
@@ -266,7 +268,7 @@ std::vector<EvaluationRunner::Result> EvaluationRunner::run(Group group) {
   check(std::ssize(group) == replicas(), "every replica evaluates a part");
   Compiled& program = compiled(group.front().capacity);
   DeviceArrays inputs;
-  for (const std::string& name : program.from_state) inputs.insert(*state_.arrays().find(name));
+  add_arrays(state_.arrays(), program.from_state, inputs);
   put_batch(task_.schema(), group, backend, inputs);
   std::vector<Result> results(group.size());
   for (auto& [name, array] : program.program->run(std::move(inputs))) {

@@ -41,7 +41,7 @@ struct SentStep {
   uint64_t step = 0;
   std::vector<Batch> micro;          // without their arrays
   std::vector<DeviceArrays> groups;  // inputs of one program each: batch, keys, scalars
-  DeviceArrays constants;            // keys and scalars, of all programs
+  DeviceArrays apply;                // of the program that applies the sums of several
 };
 
 // Training steps on a state: compiles the programs that it meets, fills in keys and
@@ -82,7 +82,8 @@ class StepRunner {
   enum class Kind : int64_t { step, micro, apply };
   Compiled& recorded(Kind kind, const Capacity& capacity);
   Compiled& compiled(Kind kind, const Capacity& capacity);
-  void send_constants(const Compiled& program, SentStep& sent);
+  void send_constants(const Compiled& program, uint64_t step, DeviceArrays& sent,
+                      DeviceArrays& inputs);
   DeviceArrays run(const Compiled& program, DeviceArrays inputs);
   DeviceArrays run_groups(const SentStep& sent);
 

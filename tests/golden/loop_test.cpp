@@ -30,6 +30,11 @@ class ToldProgram final : public Program {
     events_.push_back("run");
     return inner_->run(std::move(inputs));
   }
+  DeviceArrays update(DeviceState& state, const std::vector<std::string>& from_state,
+                      DeviceArrays inputs) override {
+    events_.push_back("run");
+    return inner_->update(state, from_state, std::move(inputs));
+  }
   ProgramFacts facts() const override { return inner_->facts(); }
   Named<double> profile(DeviceArrays inputs) override { return inner_->profile(std::move(inputs)); }
 
@@ -48,6 +53,7 @@ class ToldBackend final : public Backend {
   std::unique_ptr<Program> compile(const Graph& graph) override {
     return std::make_unique<ToldProgram>(inner_->compile(graph), events_);
   }
+  std::unique_ptr<DeviceState> make_state() override { return inner_->make_state(); }
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
     return inner_->put(value, placement);
   }

@@ -20,6 +20,13 @@ class SignalledProgram final : public Program {
     if (std::exchange(due_, false)) std::raise(SIGTERM);
     return outputs;
   }
+  void send_ahead(const DeviceArrays& inputs) override { inner_->send_ahead(inputs); }
+  DeviceArrays update(DeviceState& state, const std::vector<std::string>& from_state,
+                      DeviceArrays inputs) override {
+    DeviceArrays outputs = inner_->update(state, from_state, std::move(inputs));
+    if (std::exchange(due_, false)) std::raise(SIGTERM);
+    return outputs;
+  }
   ProgramFacts facts() const override { return inner_->facts(); }
   Named<double> profile(DeviceArrays inputs) override { return inner_->profile(std::move(inputs)); }
 
@@ -37,6 +44,7 @@ class SignalledBackend final : public Backend {
   std::unique_ptr<Program> compile(const Graph& graph) override {
     return std::make_unique<SignalledProgram>(inner_->compile(graph), due);
   }
+  std::unique_ptr<DeviceState> make_state() override { return inner_->make_state(); }
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
     return inner_->put(value, placement);
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +9,6 @@
 #include "backend/pjrt/call.h"
 #include "backend/pjrt/executable.h"
 #include "backend/pjrt/xla_messages.h"
-#include "base/long_call.h"
 
 namespace bertrain {
 
@@ -26,9 +24,6 @@ double compile_text(const PjrtPlugin& plugin, Args& args, std::string_view stabl
   args.program = &program;
   args.compile_options = options.data();
   args.compile_options_size = options.size();
-  LongCall told(fmt::format("{} compiles a program of {} KiB",
-                            std::filesystem::path(plugin.path()).filename().string(),
-                            (stablehlo.size() + 1023) / 1024));
   auto start = std::chrono::steady_clock::now();
   call(plugin, args);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

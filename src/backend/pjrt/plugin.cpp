@@ -33,16 +33,19 @@ bool has_numbered(const std::string& folder, std::string_view before) {
   return false;
 }
 
-// Plugins log to standard error, for their authors: what they fail in is an Error here as well. What
-// the user set stays.
-void set_environment() {
+// Plugins log to standard error, for their authors; what fails in a call is an Error here as well.
+// Who wants their lines sets TF_CPP_MIN_LOG_LEVEL: what the user set stays.
+void set_environment(const std::string& file) {
   setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
-  if (!has_tpu_files("/dev")) keep_libtpu_from_looking_around();
+  if (has_tpu_files("/dev")) return;
+  setenv("TPU_SKIP_MDS_QUERY", "1", 0);
+  bool is_libtpu = std::filesystem::path(file).filename().string().starts_with("libtpu");
+  if (is_libtpu) keep_libtpu_from_looking_around();
 }
 
 const AbiTable* table_of(const std::string& path, const std::string& file) {
   require_shared_object(path);
-  set_environment();
+  set_environment(file);
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

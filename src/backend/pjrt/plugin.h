@@ -31,10 +31,10 @@ class PjrtPlugin {
   const AbiTable* table_ = nullptr;
 };
 
-// libtpu looks at the machine that it runs on before it looks at what it is asked. Told that there is
-// nothing to see, it asks no metadata server (for minutes where there is none), warns of nothing,
-// writes no logs and lets another process compile at the same time. Other plugins read none of this.
-// What the user set stays. For topologies, and for machines without a TPU.
+// libtpu looks at the machine that it runs on before it looks at what it is asked. Told of one host
+// with a v5e, as some kind must be named, it asks no metadata server (for minutes where there is
+// none), warns of nothing, writes no logs and lets another process compile at the same time. What
+// the user set stays. For topologies, and for libtpu on machines without a TPU.
 void keep_libtpu_from_looking_around();
 
 // Whether a folder as /dev has files that a TPU may be behind: accel0, …, or a group of devices that

@@ -112,6 +112,7 @@ std::shared_ptr<Stored> Shelf::stack(const PjrtArrays& layers) {
   bool waiting = true;
   for (size_t i = 0; i < layers.size(); ++i) {
     require_alive(*layers[i]);
+    check(*layers[i]->whole == *layers[0]->whole, "layers of a stack are of one type");
     waiting = waiting && layers[i]->host;
     stacked = stacked && layers[i]->stored == first && layers[i]->layer == i;
   }

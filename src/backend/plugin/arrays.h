@@ -1,7 +1,6 @@
 // Values on a plugin's devices: waiting to be sent, alone in their buffers, or one layer of a stack.
 #pragma once
 
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -33,14 +32,10 @@ struct PjrtArray : DeviceArray {
 };
 using PjrtArrays = std::vector<PjrtArray*>;
 
-struct StateLayout;  // state.h
-
 // Moves values between host and devices, and in and out of stacks.
 class Shelf {
  public:
-  // before_run: may throw, and nothing has happened then; may be empty.
-  Shelf(std::shared_ptr<PjrtClient> client, std::function<void()> before_run)
-      : client_(std::move(client)), before_run_(std::move(before_run)) {}
+  Shelf(std::shared_ptr<PjrtClient> client) : client_(std::move(client)) {}
 
   PjrtClient& client() { return *client_; }
   int devices() const { return client_->devices(); }
@@ -53,13 +48,6 @@ class Shelf {
   // For all devices. The latest programs are kept, so that a run and its repetition on one backend
   // do not compile the same text twice.
   std::shared_ptr<PjrtExecutable> compile(const std::string& text);
-
-  void before_run() const {
-    if (before_run_) before_run_();
-  }
-
-  // One object for equal layouts.
-  std::shared_ptr<const StateLayout> shared(StateLayout layout);
 
   // The buffers of one array, sent or cut out of its stack where that is yet to be done.
   std::shared_ptr<Stored> alone(PjrtArray& array);
@@ -74,9 +62,7 @@ class Shelf {
                               const ArrayType& type, Placement placement);
 
   std::shared_ptr<PjrtClient> client_;
-  std::function<void()> before_run_;
   std::list<std::pair<std::string, std::shared_ptr<PjrtExecutable>>> compiled_;  // latest first
-  std::vector<std::shared_ptr<const StateLayout>> layouts_;
   Named<std::unique_ptr<PjrtExecutable>> moves_;  // by text: few and small, one for each type
 };
 

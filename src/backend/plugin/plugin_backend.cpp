@@ -15,8 +15,8 @@ class PjrtBackend : public Backend {
  public:
   PjrtBackend(const PluginTarget& target, const BackendOptions& options)
       : least_turns_(target.least_turns.value_or(ModuleOptions{}.least_turns)),
-        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}),
-                                       options.between_calls)) {
+        shelf_(std::make_shared<Shelf>(PjrtClient::open({target.path, target.devices}))),
+        before_run_(options.between_calls) {
     check(options.communicator == nullptr || options.communicator->size() == 1,
           "a plugin sums over its own devices only, not over ranks");
     std::string platform = shelf_->client().platform();
@@ -34,9 +34,9 @@ class PjrtBackend : public Backend {
 
   std::unique_ptr<Program> compile(const Graph& graph) override {
     return std::make_unique<PjrtProgram>(expanded(graph), ModuleOptions{replicas(), least_turns_},
-                                         shelf_);
+                                         shelf_, layouts_, before_run_);
   }
-  std::unique_ptr<DeviceState> hold() override { return std::make_unique<PjrtState>(); }
+  std::unique_ptr<DeviceState> make_state() override { return std::make_unique<PjrtState>(shelf_); }
   std::shared_ptr<DeviceArray> put(const Array& value, Placement placement) override {
     return shelf_->put(value, placement);
   }
@@ -49,6 +49,8 @@ class PjrtBackend : public Backend {
  private:
   int64_t least_turns_;
   std::shared_ptr<Shelf> shelf_;
+  std::shared_ptr<StateLayouts> layouts_ = std::make_shared<StateLayouts>();
+  std::function<void()> before_run_;
 };
 
 // Hardware that is not there: programs compile, and say what they would need.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "backend/backend.h"
 #include "base/error.h"
@@ -59,9 +60,9 @@ Graph network() {
 }
 
 // Layer 2 alone, halved.
-Graph one_layer() {
+Graph one_layer(const std::string& output = weight(2)) {
   Graph g;
-  g.output(weight(2), g.input(weight(2), {DType::f32, {3, 3}}) * 0.5);
+  g.output(output, g.input(weight(2), {DType::f32, {3, 3}}) * 0.5);
   return g;
 }
 
@@ -87,8 +88,13 @@ class PluginBackend : public ::testing::Test {
   }
   std::unique_ptr<Backend> open(int devices = 1) {
     target.devices = devices;
-    return make_plugin_backend(target, {});
+    BackendOptions options;
+    options.between_calls = [this] {
+      if (std::exchange(stops, false)) throw Error("stopped");
+    };
+    return make_plugin_backend(target, options);
   }
+  bool stops = false;  // before the next run
   PluginTarget target;
 };
 
@@ -141,7 +147,7 @@ TEST_F(PluginBackend, AStateIsUpdatedWhateverProgramsStack) {
   for (int i = 0; i < kTurns; ++i) names.push_back(weight(i));
   auto wanted = reference->compile(graph);
   auto looped = backend->compile(graph), single = backend->compile(one_layer());
-  auto want_state = reference->hold(), state = backend->hold();
+  auto want_state = reference->make_state(), state = backend->make_state();
   DeviceArrays want_inputs = first_inputs(*reference), inputs = first_inputs(*backend);
   for (const std::string& name : names) {
     want_state->set(name, want_inputs.extract(name).mapped());
@@ -160,7 +166,7 @@ TEST_F(PluginBackend, AStateIsUpdatedWhateverProgramsStack) {
       reference->compile(one_layer())->update(*want_state, {weight(2)}, {});
       single->update(*state, {weight(2)}, {});
     }
-    looped->place(inputs);
+    looped->send_ahead(inputs);
     DeviceArrays want = wanted->update(*want_state, names, want_inputs);
     DeviceArrays got = looped->update(*state, names, inputs);
     ASSERT_EQ(got.size(), want.size());
@@ -182,6 +188,57 @@ TEST_F(PluginBackend, AStateIsUpdatedWhateverProgramsStack) {
   inputs["y"] = inputs.at("x");
   EXPECT_THAT([&] { looped->update(*state, names, inputs); },
               ThrowsMessage<Error>(HasSubstr("the program has no input 'y'")));
+}
+
+// A run that was stopped before it began has changed nothing, whatever the state was kept as; and
+// copies that another program cut out of it die with it.
+TEST_F(PluginBackend, AStoppedUpdateLeavesTheState) {
+  auto reference = make_reference_backend(), backend = open();
+  auto wanted = reference->compile(network());
+  auto looped = backend->compile(network()), reads = backend->compile(one_layer("read"));
+  auto want_state = reference->make_state(), state = backend->make_state();
+  DeviceArrays want_inputs = first_inputs(*reference), inputs = first_inputs(*backend);
+  std::vector<std::string> names;
+  for (int i = 0; i < kTurns; ++i) {
+    names.push_back(weight(i));
+    want_state->set(weight(i), want_inputs.extract(weight(i)).mapped());
+    state->set(weight(i), inputs.extract(weight(i)).mapped());
+  }
+  const auto expect_same = [&] {
+    for (const std::string& name : names) {
+      expect_near(backend->get(*state->arrays().at(name)),
+                  reference->get(*want_state->arrays().at(name)), name);
+    }
+  };
+  for (int step = 0; step < 4; ++step) {
+    SCOPED_TRACE(step);
+    std::shared_ptr<DeviceArray> cut;
+    if (step >= 2) {
+      cut = state->arrays().at(weight(2));
+      EXPECT_EQ(reads->update(*state, {weight(2)}, {}).size(), 1U);
+    }
+    if (step == 3) {
+      want_state->set(weight(4), reference->put(matrix(0.3F), Placement::replicate));
+      state->set(weight(4), backend->put(matrix(0.3F), Placement::replicate));
+    }
+    stops = true;
+    EXPECT_THROW(looped->update(*state, names, inputs), Error);
+    if (step != 1) expect_same();
+    wanted->update(*want_state, names, want_inputs);
+    looped->update(*state, names, inputs);
+    if (cut) {
+      EXPECT_THROW(backend->get(*cut), std::logic_error);
+    }
+    if (step != 0) expect_same();
+  }
+}
+
+TEST_F(PluginBackend, AStateIsOfItsBackend) {
+  auto backend = open(), other = open();
+  auto state = other->make_state();
+  EXPECT_THROW(backend->compile(one_layer())->update(*state, {weight(2)}, {}), std::logic_error);
+  auto own = backend->make_state();
+  EXPECT_THROW(backend->compile(one_layer())->update(*own, {weight(2)}, {}), std::logic_error);
 }
 
 TEST_F(PluginBackend, WhatAnOutputReplacedIsDead) {

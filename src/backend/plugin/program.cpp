@@ -21,8 +21,13 @@ ArrayType whole_type(const ArrayType& part, Placement placement, int devices) {
 }  // namespace
 
 PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
-                         std::shared_ptr<Shelf> shelf)
-    : shelf_(std::move(shelf)), module_(emit_module(graph, options)), counts_(graph, module_) {
+                         std::shared_ptr<Shelf> shelf, std::shared_ptr<StateLayouts> layouts,
+                         std::function<void()> before_run)
+    : shelf_(std::move(shelf)),
+      layouts_(std::move(layouts)),
+      before_run_(std::move(before_run)),
+      module_(emit_module(graph, options)),
+      counts_(graph, module_) {
   int devices = shelf_->devices();
   for (const Node* node : graph.nodes()) {
     if (node->op != &kInput) continue;
@@ -42,7 +47,20 @@ PjrtProgram::PjrtProgram(const Graph& graph, const ModuleOptions& options,
       outputs_.push_back({&slot.names[i], r, i, whole});
   }
   std::sort(outputs_.begin(), outputs_.end(),
-            [](const Place& a, const Place& b) { return *a.name < *b.name; });
+            [](const OutputPlace& a, const OutputPlace& b) { return *a.name < *b.name; });
+}
+
+void PjrtProgram::check_input(const std::string& name, const Input& input,
+                              DeviceArray& given) const {
+  const PjrtArray& array = alive(given);
+  if (array.type() != input.whole) {
+    throw error("input '{}' must be {}, but is {}", name, to_string(input.whole),
+                to_string(array.type()));
+  }
+  if (shelf_->devices() > 1 && array.placement != input.placement) {
+    throw error("input '{}' must be {} every device", name,
+                input.placement == Placement::split ? "split over" : "equal on");
+  }
 }
 
 // Both are in order of names, so that one walk along both says what is missing or too much.
@@ -53,15 +71,7 @@ void PjrtProgram::check_inputs(const DeviceArrays& given, const Named<Input>& in
       throw error("input '{}' of the program is missing", name);
     }
     if (at->first < name) throw error("the program has no input '{}'", at->first);
-    const PjrtArray& array = alive(*at->second);
-    if (array.type() != input.whole) {
-      throw error("input '{}' must be {}, but is {}", name, to_string(input.whole),
-                  to_string(array.type()));
-    }
-    if (shelf_->devices() > 1 && array.placement != input.placement) {
-      throw error("input '{}' must be {} every device", name,
-                  input.placement == Placement::split ? "split over" : "equal on");
-    }
+    check_input(name, input, *at->second);
     ++at;
   }
   if (at != given.end()) throw error("the program has no input '{}'", at->first);
@@ -74,11 +84,15 @@ std::shared_ptr<Stored> PjrtProgram::argument(size_t number, const DeviceArrays&
   return slot.stacked ? shelf_->stack(layers) : shelf_->alone(*layers[0]);
 }
 
-void PjrtProgram::place(const DeviceArrays& inputs) {
+void PjrtProgram::send_ahead(const DeviceArrays& inputs) {
   for (size_t a = 0; a < module_.arguments.size(); ++a) {
     const std::vector<std::string>& names = module_.arguments[a].names;
-    bool complete = std::all_of(names.begin(), names.end(),
-                                [&](const std::string& name) { return inputs.contains(name); });
+    bool complete = std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      auto given = inputs.find(name);
+      if (given == inputs.end()) return false;
+      check_input(name, inputs_.at(name), *given->second);
+      return true;
+    });
     if (complete) argument(a, inputs);
   }
 }
@@ -89,7 +103,7 @@ StoredList PjrtProgram::execute(const StoredList& given) {
     arguments[d].reserve(given.size());
     for (const auto& stored : given) arguments[d].push_back(stored->buffers[d].get());
   }
-  shelf_->before_run();
+  if (before_run_) before_run_();
   auto results = executable_->run(arguments, result_types_);
 
   for (size_t i = 0; i < given.size(); ++i) {
@@ -107,32 +121,32 @@ StoredList PjrtProgram::execute(const StoredList& given) {
   return made;
 }
 
-std::shared_ptr<PjrtArray> PjrtProgram::output(const Place& place, const StoredList& made) const {
-  auto array = std::make_shared<PjrtArray>();
-  array->placement = module_.results[place.slot].placement;
-  array->whole = place.whole;
-  array->stored = made[place.slot];
-  if (module_.results[place.slot].stacked) array->layer = place.layer;
-  return array;
+DeviceArrays PjrtProgram::outputs(const std::vector<OutputPlace>& places,
+                                  const DeviceArrays& inputs, const StoredList& made) const {
+  DeviceArrays outputs;
+  for (const OutputPlace& place : places) {
+    auto replaced = inputs.find(*place.name);
+    if (replaced != inputs.end()) static_cast<PjrtArray&>(*replaced->second).dead = true;
+    auto array = std::make_shared<PjrtArray>();
+    array->placement = module_.results[place.slot].placement;
+    array->whole = place.whole;
+    array->stored = made[place.slot];
+    if (module_.results[place.slot].stacked) array->layer = place.layer;
+    outputs.emplace_hint(outputs.end(), *place.name, std::move(array));
+  }
+  return outputs;
 }
 
 DeviceArrays PjrtProgram::run(DeviceArrays inputs) {
   check_inputs(inputs, inputs_);
   StoredList given(module_.arguments.size());
   for (size_t a = 0; a < given.size(); ++a) given[a] = argument(a, inputs);
-  StoredList made = execute(given);
-  DeviceArrays outputs;
-  for (const Place& place : outputs_) {
-    auto replaced = inputs.find(*place.name);
-    if (replaced != inputs.end()) static_cast<PjrtArray&>(*replaced->second).dead = true;
-    outputs.emplace_hint(outputs.end(), *place.name, output(place, made));
-  }
-  return outputs;
+  return outputs(outputs_, inputs, execute(given));
 }
 
 std::optional<PjrtProgram::StateUse> PjrtProgram::use_of(
     const std::vector<std::string>& from_state) const {
-  std::set<std::string_view> names(from_state.begin(), from_state.end());
+  const std::set<std::string_view> names(from_state.begin(), from_state.end());
   const auto in_state = [&](const std::string& name) { return names.contains(name); };
   StateUse use;
   StateLayout layout;
@@ -141,45 +155,41 @@ std::optional<PjrtProgram::StateUse> PjrtProgram::use_of(
     auto count = std::count_if(argument.names.begin(), argument.names.end(), in_state);
     if (count == 0) continue;
     if (count < std::ssize(argument.names) || argument.replaced_by < 0) return std::nullopt;
-    auto result = static_cast<size_t>(argument.replaced_by);
-    if (module_.results[result].names != argument.names) return std::nullopt;
     layout.slots.push_back({argument.names, argument.stacked, inputs_.at(argument.names[0]).whole});
+    use.names += argument.names.size();
     use.arguments.push_back(a);
-    use.results.push_back(result);
-    for (const std::string& name : argument.names) names.erase(name);
+    use.results.push_back(static_cast<size_t>(argument.replaced_by));
   }
-  if (!names.empty()) return std::nullopt;
-  names.insert(from_state.begin(), from_state.end());
+  if (use.names != from_state.size()) return std::nullopt;  // some is read by nothing
   for (const auto& [name, input] : inputs_) {
     if (!in_state(name)) use.inputs.emplace(name, input);
   }
-  for (const Place& place : outputs_) {
+  for (const OutputPlace& place : outputs_) {
     if (!in_state(*place.name)) use.outputs.push_back(place);
   }
-  use.layout = shelf_->shared(std::move(layout));
+  use.layout = layouts_->find_or_add(std::move(layout));
   return use;
 }
 
 DeviceArrays PjrtProgram::update(DeviceState& state, const std::vector<std::string>& from_state,
                                  DeviceArrays inputs) {
-  if (!use_) use_ = use_of(from_state);
   auto* own = dynamic_cast<PjrtState*>(&state);
-  check(own != nullptr, "a state of another backend");
-  if (!*use_) return Program::update(state, from_state, std::move(inputs));
-  const StateUse& use = **use_;
-  check_inputs(inputs, use.inputs);
-  StoredList held = own->in(use.layout, *shelf_), given(module_.arguments.size());
-  for (size_t i = 0; i < held.size(); ++i) given[use.arguments[i]] = std::move(held[i]);
+  check(own != nullptr && own->shelf() == shelf_.get(), "a state of another backend");
+  if (!use_is_known_) use_ = use_of(from_state);
+  use_is_known_ = true;
+  if (!use_) return Program::update(state, from_state, std::move(inputs));
+  check(from_state.size() == use_->names, "a program takes the same of a state at each call");
+  check_inputs(inputs, use_->inputs);
+  StoredList held = own->arguments(use_->layout), given(module_.arguments.size());
+  for (size_t i = 0; i < held.size(); ++i) given[use_->arguments[i]] = std::move(held[i]);
   for (size_t a = 0; a < given.size(); ++a) {
     if (!given[a]) given[a] = argument(a, inputs);
   }
   StoredList made = execute(given);
   held.clear();
-  for (size_t result : use.results) held.push_back(made[result]);
-  own->replace(use.layout, std::move(held));
-  DeviceArrays outputs;
-  for (const Place& place : use.outputs) outputs.emplace(*place.name, output(place, made));
-  return outputs;
+  for (size_t result : use_->results) held.push_back(made[result]);
+  own->replace(use_->layout, std::move(held));
+  return outputs(use_->outputs, inputs, made);
 }
 
 Named<double> PjrtProgram::profile(DeviceArrays inputs) {
