@@ -24,6 +24,7 @@ const std::vector<Hardware> kHardware = {
     {"tpu:v5p-8", "v5p:2x2x1", 4, gib(95.73), "TPU v5p: 4 chips, 8 cores"},
     {"tpu:v6e-4", "v6e:2x2", 4, gib(31.24), "TPU v6e: 4 chips"},
     {"gpu:h100", "", 1, gib(59), "NVIDIA H100 SXM, 80 GB"},
+    {"gpu:h100-8", "", 8, gib(59), "8 x NVIDIA H100 SXM, 80 GB"},
 };
 
 // What XLA's compiler asks about a GPU, in its own text form; the figures are those of the chip.

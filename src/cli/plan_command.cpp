@@ -41,7 +41,7 @@ struct PlanOptions {
         "masked positions of an example, of a shorter one all");
       v("device", device,
         "cpu, gpu, tpu, plugin:PATH; or hardware that is not here: tpu:v2-8, v2-32, v3-8, v4-8, "
-        "v5e-4, v5p-8, v6e-4 (libtpu), gpu:h100 (the CUDA plugin)");
+        "v5e-4, v5p-8, v6e-4 (libtpu), gpu:h100, h100-8 (the CUDA plugin)");
       v("replicas", replicas, "devices to use; 0: all");
       v("dtype", dtype, "fp32 or bf16 activations");
       v("recompute", recompute, "keep only each layer's input for the backward pass");
