@@ -120,6 +120,10 @@ std::optional<Found> find(const std::string& name) {
 
 }  // namespace
 
+void CheckpointWriter::write_object_graph(std::string_view) {
+  check(false, "this format has no graph of objects");
+}
+
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri) {
   std::string name = without_slashes(uri);
   if (name.empty()) throw error("a checkpoint is expected, and an empty name was given");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ class CheckpointReader {
   // An unknown name is an Error that names the file.
   virtual Array read(std::string_view name) const = 0;
   virtual const std::string& uri() const = 0;  // the file that is read: x.safetensors, x.index
+  // The message that says which object has which tensor (formats/object_graph.h); none but in
+  // TensorFlow 2 checkpoints.
+  virtual std::optional<std::string> object_graph() const { return std::nullopt; }
 };
 
 // Nothing appears under the final name before commit(); a destructor without it discards.
@@ -27,6 +31,8 @@ class CheckpointWriter {
  public:
   virtual ~CheckpointWriter() = default;
   virtual void write(std::string_view name, const Array& value) = 0;  // each name once
+  // Of a TensorFlow 2 checkpoint; a logic_error for formats that have none.
+  virtual void write_object_graph(std::string_view message);
   virtual void commit() = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "checkpoint/object_bytes.h"
 #include "formats/crc32c.h"
+#include "formats/object_graph.h"
 #include "formats/tf_index.h"
 #include "formats/wire.h"
 #include "storage/storage.h"
@@ -59,6 +60,7 @@ struct Entry {
   ArrayType type;
   uint64_t shard = 0, offset = 0, bytes = 0;
   uint32_t masked_crc = 0;
+  bool is_text = false;  // strings: `type` has only their shape
 };
 
 Shape parse_shape(std::string_view message) {
@@ -77,8 +79,7 @@ Shape parse_shape(std::string_view message) {
   return shape;
 }
 
-// nullopt: a tensor of strings.
-std::optional<Entry> parse_entry(std::string_view message) {
+Entry parse_entry(std::string_view message) {
   Entry entry;
   uint64_t type = 0;
   WireReader m(message);
@@ -106,7 +107,10 @@ std::optional<Entry> parse_entry(std::string_view message) {
         throw error("it is stored in slices, which is not read");
     }
   }
-  if (type == kString) return std::nullopt;
+  if (type == kString) {
+    entry.is_text = true;
+    return entry;
+  }
   std::optional<DType> dtype = type_of(type);
   if (!dtype) throw error("its TensorFlow type {} is not read", type);
   entry.type.dtype = *dtype;
@@ -139,6 +143,54 @@ uint64_t parse_header(std::string_view message) {  // the number of data files
   return shards;
 }
 
+// A tensor of one string: its length as a varint, the masked checksum of the length (as 4 bytes, or 8
+// from 4 GiB on), its bytes. The tensor's checksum is over length, that checksum and bytes.
+std::string length_bytes(uint64_t length) {
+  std::string bytes(length > UINT32_MAX ? 8 : 4, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(length >> (8 * i));
+  return bytes;
+}
+
+std::span<const std::byte> raw(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+struct StringForm {
+  std::string start;  // before the string's bytes
+  uint32_t crc;
+};
+
+StringForm form_of(std::string_view text) {
+  StringForm form;
+  for (uint64_t rest = text.size();; rest >>= 7) {
+    form.start += static_cast<char>(rest < 128 ? rest : (rest & 127) | 128);
+    if (rest < 128) break;
+  }
+  uint32_t crc = crc32c(raw(length_bytes(text.size())));
+  std::string masked = length_bytes(mask_crc(crc));
+  form.start += masked;
+  form.crc = crc32c(raw(text), crc32c(raw(masked), crc));
+  return form;
+}
+
+std::string single_string(std::string_view stored, uint32_t crc) {
+  uint64_t length = 0;
+  size_t at = 0;
+  for (int shift = 0;; shift += 7) {
+    if (at == stored.size() || shift > 63) throw error("damaged: its length does not end");
+    auto byte = static_cast<uint8_t>(stored[at++]);
+    length |= static_cast<uint64_t>(byte & 127) << shift;
+    if (byte < 128) break;
+  }
+  if (stored.size() - at < 4 || length != stored.size() - at - 4) {
+    throw error("damaged: a string of {} bytes is said to lie in {}", length, stored.size());
+  }
+  std::string text(stored.substr(at + 4));
+  StringForm form = form_of(text);
+  if (form.crc != crc || !stored.starts_with(form.start)) {
+    throw error("damaged: its checksum does not hold");
+  }
+  return text;
+}
+
 class TfBundleReader : public CheckpointReader {
  public:
   explicit TfBundleReader(std::string_view prefix) : prefix_(prefix), uri_(prefix_ + ".index") {
@@ -157,7 +209,9 @@ class TfBundleReader : public CheckpointReader {
 
   Array read(std::string_view name) const override {
     auto found = entries_.find(name);
-    if (found == entries_.end()) throw error("{}: no tensor '{}'", uri_, name);
+    if (found == entries_.end() || found->second.is_text) {
+      throw error("{}: no tensor '{}'", uri_, name);
+    }
     const Entry& e = found->second;
     const ObjectBytes& shard = *shards_[e.shard];
     Array array{e.type, shard.slice(e.offset, e.bytes, size_of(e.type.dtype))};
@@ -172,6 +226,20 @@ class TfBundleReader : public CheckpointReader {
       }
     }
     return array;
+  }
+
+  std::optional<std::string> object_graph() const override {
+    auto found = entries_.find(kObjectGraphKey);
+    if (found == entries_.end() || !found->second.is_text) return std::nullopt;
+    const Entry& e = found->second;
+    const ObjectBytes& shard = *shards_[e.shard];
+    auto bytes = shard.slice(e.offset, e.bytes, 1);
+    try {
+      return single_string({reinterpret_cast<const char*>(bytes.get()), e.bytes},
+                           unmask_crc(e.masked_crc));
+    } catch (const Error& error) {
+      throw error.within(fmt::format("{}: {}", shard.uri(), kObjectGraphKey));
+    }
   }
 
  private:
@@ -201,13 +269,10 @@ class TfBundleReader : public CheckpointReader {
 
   void add(const IndexEntry& item, uint64_t shards) {
     try {
-      std::optional<Entry> entry = parse_entry(item.value);
-      if (!entry) return;
-      if (entry->shard >= shards) {
-        throw error("it lies in data file {} of {}", entry->shard, shards);
-      }
-      types_[item.key] = entry->type;
-      entries_[item.key] = *entry;
+      Entry entry = parse_entry(item.value);
+      if (entry.shard >= shards) throw error("it lies in data file {} of {}", entry.shard, shards);
+      if (!entry.is_text) types_[item.key] = entry.type;
+      entries_[item.key] = entry;
     } catch (const Error& e) {
       throw e.within(fmt::format("{}: tensor '{}'", uri_, item.key));
     }
@@ -260,6 +325,15 @@ class TfBundleWriter : public CheckpointWriter {
     entries_.emplace(name, std::move(entry));
   }
 
+  void write_object_graph(std::string_view message) override {
+    StringForm form = form_of(message);
+    Entry entry{{}, 0, position_, form.start.size() + message.size(), mask_crc(form.crc), true};
+    data_->append(raw(form.start));
+    data_->append(raw(message));
+    position_ += entry.bytes;
+    entries_.emplace(kObjectGraphKey, std::move(entry));
+  }
+
   // The data first: TensorFlow takes a checkpoint for whole when its index is there.
   void commit() override {
     data_->commit();
@@ -285,7 +359,7 @@ class TfBundleWriter : public CheckpointWriter {
       if (extent != 0) dim.varint(kDimSize, static_cast<uint64_t>(extent));
       shape.bytes(kShapeDim, dim.message());
     }
-    message.varint(kEntryType, number_of(entry.type.dtype));
+    message.varint(kEntryType, entry.is_text ? kString : number_of(entry.type.dtype));
     message.bytes(kEntryShape, shape.message());
     if (entry.offset != 0) message.varint(kEntryOffset, entry.offset);
     if (entry.bytes != 0) message.varint(kEntrySize, entry.bytes);

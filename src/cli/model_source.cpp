@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/renamed.h"
+#include "checkpoint/tf2_objects.h"
 #include "model/names.h"
 #include "storage/storage.h"
 
@@ -135,6 +136,7 @@ std::string task_file(const std::string& path) { return join_path(path, "bertrai
 
 std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   std::unique_ptr<CheckpointReader> reader = open_checkpoint(uri);
+  if (reader->object_graph()) return name_objects(std::move(reader));
   std::vector<std::string> names;
   for (const auto& [name, type] : reader->tensors()) names.push_back(name);
   if (!are_hugging_face(names)) return reader;
