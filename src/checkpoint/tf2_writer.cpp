@@ -148,15 +148,12 @@ size_t masked_lm(Objects& o) {
   return head.weighted(o.add({{"bias", bias}, {"_bias", bias}})).plain().plain().add();
 }
 
-class Tf2Writer : public CheckpointWriter {
+class Tf2Writer {
  public:
-  Tf2Writer(std::string_view prefix, int64_t heads) : prefix_(prefix), heads_(heads) {}
+  Tf2Writer(std::string_view prefix, const CheckpointReader& from, int64_t heads)
+      : prefix_(prefix), from_(from), heads_(heads) {}
 
-  void write(std::string_view name, const Array& value) override {
-    check(values_.emplace(name, value).second, fmt::format("tensor '{}' is written twice", name));
-  }
-
-  void commit() override {
+  void write() {
     build();
     number();
     add_slots();
@@ -165,13 +162,13 @@ class Tf2Writer : public CheckpointWriter {
                   some_of({left_.begin(), left_.end()}));
     }
     std::unique_ptr<CheckpointWriter> file = create_tf_bundle(prefix_);
-    for (const auto& [key, value] : tensors_) file->write(key, value);
+    for (const Placed& tensor : tensors_) file->write(tensor.key, value_of(tensor));
     file->write_object_graph(message_of(graph_));
     file->commit();
   }
 
  private:
-  bool has(std::string_view name) const { return values_.contains(name); }
+  bool has(std::string_view name) const { return from_.tensors().contains(name); }
 
   int64_t layers() const {
     int64_t count = 0;
@@ -181,7 +178,7 @@ class Tf2Writer : public CheckpointWriter {
 
   void build() {
     bool trains = has("bert/embeddings/word_embeddings/adam_m");
-    for (const auto& [name, value] : values_) left_.insert(name);
+    for (const auto& [name, type] : from_.tensors()) left_.insert(name);
     Inputs inputs = make_inputs(objects_);
     std::vector<ObjectGraph::Child> root;
     size_t inner = encoder(objects_, inputs, layers());
@@ -210,21 +207,21 @@ class Tf2Writer : public CheckpointWriter {
       root = {{"model", inner}};
     }
     if (optimizer_) root.push_back({"optimizer", *optimizer_});
-    values_.emplace("save_counter", make_array<int64_t>({}, std::vector<int64_t>{1}));
+    own_.emplace("save_counter", make_array<int64_t>({}, std::vector<int64_t>{1}));
     root.push_back({"save_counter", objects_.variable("save_counter", "save_counter")});
     root_ = objects_.add(std::move(root));
   }
 
   size_t add_optimizer(bool trains) {
     if (!has("global_step")) {
-      values_.emplace("global_step", make_array<int64_t>({}, std::vector<int64_t>{0}));
+      own_.emplace("global_step", make_array<int64_t>({}, std::vector<int64_t>{0}));
     }
     std::vector<ObjectGraph::Child> children = {{"iter", objects_.variable("global_step", "iter")}};
     const std::pair<const char*, float> kNumbers[] = {
         {"beta_1", 0.9F}, {"beta_2", 0.999F}, {"decay", 0.0F}};
     for (const auto& [name, value] : kNumbers) {
       if (!trains) break;
-      values_.emplace(name, make_array<float>({}, std::vector<float>{value}));
+      own_.emplace(name, make_array<float>({}, std::vector<float>{value}));
       children.push_back({name, objects_.variable(name, "AdamWeightDecay/" + std::string(name))});
     }
     return objects_.add(std::move(children));
@@ -274,36 +271,57 @@ class Tf2Writer : public CheckpointWriter {
     }
   }
 
+  // A tensor of the file: of ours, or made here.
+  struct Placed {
+    std::string key, name;
+    Form form;
+    Shape shape;
+  };
+
+  Array value_of(const Placed& tensor) const {
+    auto own = own_.find(tensor.name);
+    if (own != own_.end()) return own->second;
+    Array value = from_.read(tensor.name);
+    if (tensor.form == Form::transposed) return transposed(value);
+    value.type.shape = tensor.shape;
+    return value;
+  }
+
   void put(const std::string& key, const std::string& name, Form form) {
-    auto found = values_.find(name);
-    if (found == values_.end()) {
+    Placed tensor{key, name, form, {}};
+    left_.erase(name);
+    if (own_.contains(name)) {
+      tensors_.push_back(std::move(tensor));
+      return;
+    }
+    auto found = from_.tensors().find(name);
+    if (found == from_.tensors().end()) {
       throw error("{}: a TensorFlow 2 checkpoint of this model needs {}, which is not there",
                   prefix_, name);
     }
-    Array value = found->second;
-    Shape& shape = value.type.shape;
-    size_t rank = shape.size();
+    const ArrayType& type = found->second;
+    Shape& shape = tensor.shape = type.shape;
     if (form == Form::transposed) {
-      value = transposed(value);
+      if (shape.size() != 2)
+        throw error("{}: {} is {}; a matrix is expected", prefix_, name, to_string(type));
     } else if (form == Form::apart_last) {
-      int64_t all = rank == 0 ? 0 : shape.back();
-      require_heads(name, value, all);
+      int64_t all = shape.empty() ? 0 : shape.back();
+      require_heads(name, type, all);
       shape.back() = heads_;
       shape.push_back(all / heads_);
     } else if (form == Form::apart_first) {
-      int64_t all = rank == 0 ? 0 : shape.front();
-      require_heads(name, value, all);
+      int64_t all = shape.empty() ? 0 : shape.front();
+      require_heads(name, type, all);
       shape.front() = all / heads_;
       shape.insert(shape.begin(), heads_);
     }
-    tensors_.emplace_back(key, std::move(value));
-    left_.erase(name);
+    tensors_.push_back(std::move(tensor));
   }
 
-  void require_heads(const std::string& name, const Array& value, int64_t all) const {
+  void require_heads(const std::string& name, const ArrayType& type, int64_t all) const {
     if (heads_ >= 1 && all >= 1 && all % heads_ == 0) return;
     throw error("{}: {} is {}, which {} attention heads cannot share", prefix_, name,
-                to_string(value.type), heads_);
+                to_string(type), heads_);
   }
 
   struct Numbered {
@@ -313,10 +331,11 @@ class Tf2Writer : public CheckpointWriter {
   };
 
   std::string prefix_;
+  const CheckpointReader& from_;
   int64_t heads_;
-  Named<Array> values_;
-  std::vector<std::pair<std::string, Array>> tensors_;  // by key, in order of their objects
-  std::set<std::string> left_;                          // names that nothing took yet
+  Named<Array> own_;             // counters and numbers of the optimizer
+  std::vector<Placed> tensors_;  // in order of their objects
+  std::set<std::string> left_;   // names that nothing took yet
   Objects objects_;
   size_t root_ = 0;
   std::optional<size_t> optimizer_;
@@ -326,8 +345,8 @@ class Tf2Writer : public CheckpointWriter {
 
 }  // namespace
 
-std::unique_ptr<CheckpointWriter> create_tf2_checkpoint(std::string_view prefix, int64_t heads) {
-  return std::make_unique<Tf2Writer>(prefix, heads);
+void write_tf2_checkpoint(std::string_view prefix, const CheckpointReader& from, int64_t heads) {
+  Tf2Writer(prefix, from, heads).write();
 }
 
 }  // namespace bertrain

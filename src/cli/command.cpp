@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "cli/convert_command.h"
 #include "cli/devices_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/finetune_command.h"
@@ -41,7 +42,7 @@ const Command kVersionCommand = {
 const Command* const kCommands[] = {
     &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand,
     &kFinetuneCommand, &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-    &kPlanCommand,     &kDevicesCommand,  &kVersionCommand,
+    &kConvertCommand,  &kPlanCommand,     &kDevicesCommand, &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {

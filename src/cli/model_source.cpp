@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/renamed.h"
 #include "checkpoint/tf2_objects.h"
+#include "checkpoint/widened.h"
 #include "model/names.h"
 #include "storage/storage.h"
 
@@ -136,9 +137,10 @@ std::string task_file(const std::string& path) { return join_path(path, "bertrai
 
 std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   std::unique_ptr<CheckpointReader> reader = open_checkpoint(uri);
-  if (reader->object_graph()) return name_objects(std::move(reader));
+  if (reader->object_graph()) return widen_floats(name_objects(std::move(reader)));
   std::vector<std::string> names;
   for (const auto& [name, type] : reader->tensors()) names.push_back(name);
+  reader = widen_floats(std::move(reader));
   if (!are_hugging_face(names)) return reader;
   return rename_tensors(std::move(reader), from_hugging_face, is_kernel);
 }

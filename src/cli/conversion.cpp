@@ -1,0 +1,137 @@
+// Sorting names, and a reader that widens and trims.
+#include "cli/conversion.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "task/catalog.h"
+#include "train/record.h"
+
+namespace bertrain {
+namespace {
+
+constexpr std::string_view kWordTableName = "bert/embeddings/word_embeddings",
+                           kOutputBias = "cls/predictions/output_bias";
+
+// "bert/pooler/dense/kernel/adam_m" → "bert/pooler/dense/kernel"; "" for what is no slot.
+std::string_view slot_owner(std::string_view name) {
+  for (std::string_view end : {"/adam_m", "/adam_v"}) {
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+  }
+  return "";
+}
+
+// Parameters of the encoder by name, as the model's shape makes them.
+Named<ArrayType> encoder_types(const BertConfig& config) {
+  TaskOptions options;
+  options.config = config;
+  options.pretraining.max_seq_length = options.pretraining.max_predictions_per_seq = 1;
+  Named<ArrayType> types;
+  for (const Parameter& p : parameters_of(*make_task("pretraining", options))) {
+    if (is_encoder(p.name)) types.emplace(p.name, ArrayType{DType::f32, p.shape});
+  }
+  return types;
+}
+
+class ConversionReader : public CheckpointReader {
+ public:
+  ConversionReader(std::unique_ptr<CheckpointReader> from, Named<ArrayType> types)
+      : from_(std::move(from)), types_(std::move(types)) {}
+
+  const Named<ArrayType>& tensors() const override { return types_; }
+  const std::string& uri() const override { return from_->uri(); }
+  Array read(std::string_view name) const override {
+    auto type = types_.find(name);
+    if (type == types_.end()) throw error("{}: no tensor '{}'", uri(), name);
+    Array array = from_->read(name);
+    array.type = type->second;  // of a table that is trimmed the first rows
+    return array;
+  }
+
+ private:
+  std::unique_ptr<CheckpointReader> from_;
+  Named<ArrayType> types_;
+};
+
+bool is_used(const Named<ArrayType>& tensors, std::string_view name, const ConversionWants& wants) {
+  if (is_encoder(name)) return true;
+  if (is_head(name)) return wants.heads;
+  if (!wants.training) return false;
+  std::string_view owner = slot_owner(name);
+  bool kept = is_encoder(owner) || (is_head(owner) && wants.heads);
+  return name == "global_step" || (kept && tensors.contains(owner));
+}
+
+void trim(ArrayType& type, std::string_view name, int64_t rows) {
+  std::string_view owner = slot_owner(name).empty() ? name : slot_owner(name);
+  bool by_piece = owner == kWordTableName || owner == kOutputBias;
+  if (by_piece && !type.shape.empty()) type.shape[0] = std::min(type.shape[0], rows);
+}
+
+}  // namespace
+
+bool is_encoder(std::string_view name) {
+  return name.starts_with("bert/") && slot_owner(name).empty();
+}
+
+bool is_head(std::string_view name) {
+  bool named = name.starts_with("cls/") || name == "output_weights" || name == "output_bias";
+  return named && slot_owner(name).empty();
+}
+
+bool is_training_state(std::string_view name) {
+  return name == "global_step" || !slot_owner(name).empty();
+}
+
+std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader> from,
+                                                const BertConfig& config,
+                                                const ConversionWants& wants, bool trim_vocab,
+                                                ConversionNames& names) {
+  Named<ArrayType> wanted = encoder_types(config), used;
+  std::vector<std::string> different;
+  for (const auto& [name, type] : from->tensors()) {
+    bool counter = name == "global_step";
+    auto parameter = wanted.find(name);
+    bool unknown = is_encoder(name) && parameter == wanted.end();
+    if (unknown || !is_used(from->tensors(), name, wants) ||
+        (!counter && type.dtype != DType::f32)) {
+      names.unused.push_back(name);
+      continue;
+    }
+    ArrayType seen = type;
+    if (trim_vocab) trim(seen, name, config.vocab_size);
+    if (parameter != wanted.end() && seen != parameter->second) {
+      different.push_back(fmt::format("{}: {} in the file, {} by the model's shape", name,
+                                      to_string(type), to_string(parameter->second)));
+    }
+    used.emplace(name, seen);
+    names.used.push_back(name);
+  }
+  std::vector<std::string> lost;
+  for (const auto& [name, type] : wanted) {
+    if (used.contains(name)) continue;
+    names.missing.push_back(name);
+    if (!name.starts_with("bert/pooler/")) lost.push_back(name);
+  }
+  std::string problems;
+  if (!lost.empty()) {
+    problems += fmt::format("\n{} of {} weights of the encoder are missing:\n  ", lost.size(),
+                            wanted.size()) +
+                some_of(lost, "\n  ");
+  }
+  if (!different.empty()) problems += "\nof another shape:\n  " + some_of(different, "\n  ");
+  // Layers that the shape has no place for: half of a model is no model.
+  std::vector<std::string> layers;
+  for (const std::string& name : names.unused) {
+    if (is_encoder(name)) layers.push_back(name);
+  }
+  if (!layers.empty()) {
+    problems += "\nthe model's shape has no place for:\n  " + some_of(layers, "\n  ");
+  }
+  if (!problems.empty()) throw error("{} is no model of this shape:{}", from->uri(), problems);
+  return std::make_unique<ConversionReader>(std::move(from), std::move(used));
+}
+
+}  // namespace bertrain
