@@ -1,6 +1,8 @@
 // The convert command: reads any format, checks it against the model's shape, writes another.
 #include "cli/convert_command.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <optional>
 #include <ostream>
@@ -140,6 +142,9 @@ void run_convert(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kConvertCommand, o.each(), out);
   parse_only_options(args, o.each());
   std::string format = format_of(o);
+  // A matrix that was turned goes back to the system when it is written; kept for the next, in pieces
+  // that do not fit it, they were half of the file's size.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
   o.model.init_checkpoint = o.from;
   o.model.read_init_checkpoint();
   parse_only_options(args, o.each());
