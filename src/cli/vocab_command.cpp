@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "cli/options.h"
+#include "cli/vocab_extend.h"
 #include "storage/storage.h"
 #include "text/unicode.h"
 #include "text/vocabulary_trainer.h"
@@ -118,6 +119,7 @@ std::string compactness(const Corpus& corpus, const TrainedVocabulary& trained) 
 }
 
 void run_vocab(Args args, std::ostream& out) {
+  if (!args.empty() && args[0] == "extend") return kVocabExtendCommand.run(args.subspan(1), out);
   VocabOptions o;
   if (wants_help(args)) return print_help(kVocabCommand, o.each(), out);
   parse_only_options(args, o.each());
@@ -166,7 +168,8 @@ const Command kVocabCommand = {
     "vocab", "builds a WordPiece vocabulary from text",
     "bertrain vocab --input_file=corpus.txt --output_file=vocab.txt --vocab_size=8192\n"
     "bertrain vocab --input_file='text/*.txt,more.gz' --output_file=vocab.txt "
-    "--do_lower_case=false",
+    "--do_lower_case=false\n"
+    "bertrain vocab extend --help      adds words to a trained model",
     run_vocab};
 
 }  // namespace bertrain
