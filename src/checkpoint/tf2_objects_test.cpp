@@ -78,7 +78,9 @@ TEST(Tf2Objects, PreTrainingHasBothHeads) {
 
 // What the encoder's file became: its graph with other names, and the tensors of those keys.
 std::unique_ptr<CheckpointReader> rewritten(const std::function<void(ObjectGraph&)>& change) {
-  std::string to = testing::TempDir() + "tf2_rewritten";
+  // A name of the test's own: tests run beside each other.
+  std::string to =
+      testing::TempDir() + "tf2_" + testing::UnitTest::GetInstance()->current_test_info()->name();
   auto reader = open_checkpoint(kData + "encoder");
   ObjectGraph graph = parse_object_graph(*reader->object_graph());
   change(graph);

@@ -21,7 +21,7 @@ class Tf2Writer : public testing::TestWithParam<std::string> {};
 
 // The reference programs' counter of saves is their own: all else is equal to the byte.
 TEST_P(Tf2Writer, WritesWhatTheReferenceWrote) {
-  std::string from = kData + GetParam(), to = testing::TempDir() + "tf2_written";
+  std::string from = kData + GetParam(), to = "mem://written/x.ckpt-1";
   auto reader = name_objects(open_checkpoint(from));
   write_tf2_checkpoint(to, *reader, 2);
   auto got = open_checkpoint(to), want = open_checkpoint(from);
@@ -44,7 +44,7 @@ void write_with(const std::string& from, const std::string& to, int64_t heads = 
   const auto rename = [&](std::string_view name) { return name == from ? to : std::string(name); };
   auto reader = rename_tensors(name_objects(open_checkpoint(kData + "encoder")), rename,
                                [](std::string_view) { return false; });
-  write_tf2_checkpoint(testing::TempDir() + "tf2_unwritten", *reader, heads);
+  write_tf2_checkpoint("mem://unwritten/x.ckpt-1", *reader, heads);
 }
 
 TEST(Tf2WriterErrors, SayWhatIsMissingOrHasNoPlace) {
@@ -55,7 +55,7 @@ TEST(Tf2WriterErrors, SayWhatIsMissingOrHasNoPlace) {
               why("is f32 [32, 32], which 3 attention heads cannot share"));
   EXPECT_THAT([] { write_with("bert/encoder/layer_1/output/dense/kernel", "extra"); },
               why("has no place for bert/encoder/layer_1/attention/output/LayerNorm/beta"));
-  EXPECT_FALSE(is_checkpoint(testing::TempDir() + "tf2_unwritten"));
+  EXPECT_FALSE(is_checkpoint("mem://unwritten/x.ckpt-1"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Reference, Tf2Writer,

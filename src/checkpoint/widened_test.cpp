@@ -18,7 +18,7 @@ Array of_bits(DType dtype, const std::vector<uint16_t>& bits) {
 }
 
 TEST(Widened, KeepsEveryValue) {
-  std::string uri = testing::TempDir() + "short.safetensors";
+  std::string uri = "mem://widened/x.safetensors";
   auto writer = create_checkpoint(uri, CheckpointFormat::safetensors);
   writer->write("half", of_bits(DType::f16, {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x0001, 0x83ff,
                                              0x0400, 0x7c00, 0xfc00, 0x7e00}));

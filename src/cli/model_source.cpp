@@ -130,6 +130,9 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     }
     return {{"task", "classification"}, {"labels", folder.labels}};
   }
+  if (folder.architecture == "BertForPreTraining" || folder.architecture == "BertForMaskedLM") {
+    return {{"task", "pretraining"}};
+  }
   return nullptr;
 }
 

@@ -20,7 +20,8 @@ std::optional<std::string> find_model_folder(const std::string& path);
 // A folder's parts in our terms: its configuration, and the tokenizer of its vocab.txt.
 BertConfig config_of(const ModelFolder& folder, const std::string& path);
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
-// Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels.
+// Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels,
+// and for one with a masked LM "pretraining".
 // Null: the folder says nothing of a task. Throws Error when what it says does not name one.
 Json task_of(const ModelFolder& folder, const std::string& path);
 std::string task_file(const std::string& path);  // where a folder has it

@@ -24,6 +24,7 @@ struct PredictOptions {
       inference.each(v);
       v("output_file", output_file, "where rows go; - is standard output");
       v("output_format", output_format, "jsonl or tsv");
+      v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
     };
@@ -56,6 +57,7 @@ void run_predict(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kPredictCommand, o.each(), out);
   parse_only_options(args, o.each());
   make_row_printer(o.output_format, {});  // a wrong name is said before anything is loaded
+  require_between("top_k", o.inference.top_k, 1, 1000);
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = is_read_once(o.inference.input_file);
   int64_t batch = o.predict_batch_size != 0 ? o.predict_batch_size : follow ? 1 : 32;
@@ -65,8 +67,11 @@ void run_predict(Args args, std::ostream& out) {
     inputs.push_back(file.uri);
   }
   refuse_overwriting(o.output_file, inputs);
-  auto printer = make_row_printer(o.output_format,
-                                  model.description()["labels"].get<std::vector<std::string>>());
+  bool fills = model.is("pretraining");
+  auto printer =
+      fills ? make_mask_printer(o.output_format)
+            : make_row_printer(o.output_format,
+                               model.description()["labels"].get<std::vector<std::string>>());
   RowOutput rows(o.output_file, follow, out);
   rows.write(printer->head());
   EvaluationResult result =
@@ -78,9 +83,10 @@ void run_predict(Args args, std::ostream& out) {
 }  // namespace
 
 const Command kPredictCommand = {
-    "predict", "labels and probabilities, one row out for each row in",
+    "predict", "labels and probabilities, or what fills [MASK], one row out for each row in",
     "bertrain predict --model_dir=topics --input_file=new.tsv --output_file=labels.jsonl\n"
-    "echo 'a parser for configuration files' | bertrain predict --model_dir=topics --noheader",
+    "echo 'a parser for configuration files' | bertrain predict --model_dir=topics --noheader\n"
+    "echo 'paris is the [MASK] of france.' | bertrain predict --model_dir=pretrained --top_k=3",
     run_predict};
 
 }  // namespace bertrain

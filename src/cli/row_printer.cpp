@@ -41,6 +41,24 @@ class JsonPrinter final : public RowPrinter {
   std::vector<std::string> labels_;
 };
 
+// {"text": …, "masks": [[{"token": …, "id": …, "probability": …}, …], …]}: a list for each mask.
+class MaskPrinter final : public RowPrinter {
+ public:
+  std::string line(const Example& row) const override {
+    const std::vector<std::string>& tokens = strings(row, "token");
+    const std::vector<int64_t>& ids = integers(row, "token_id");
+    const std::vector<float>& probabilities = floats(row, "probability");
+    Json masks = Json::array();
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (i % static_cast<size_t>(integers(row, "kept").at(0)) == 0) masks.push_back(Json::array());
+      masks.back().push_back(
+          {{"token", tokens[i]}, {"id", ids[i]}, {"probability", shown(probabilities[i])}});
+    }
+    Json json = {{"text", *text_of(row, "text")}, {"masks", std::move(masks)}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+};
+
 // Every row has every column, in one order; what is not known is empty.
 class TsvPrinter final : public RowPrinter {
  public:
@@ -78,6 +96,11 @@ std::unique_ptr<RowPrinter> make_row_printer(const std::string& format,
   if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
   if (format == "tsv") return std::make_unique<TsvPrinter>(std::move(labels));
   throw usage_error("--output_format={}: jsonl or tsv expected", format);
+}
+
+std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format) {
+  if (format == "jsonl") return std::make_unique<MaskPrinter>();
+  throw usage_error("--output_format={}: what fills [MASK] is written as jsonl", format);
 }
 
 }  // namespace bertrain

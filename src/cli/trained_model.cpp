@@ -10,6 +10,7 @@
 #include "cli/model_source.h"
 #include "cli/training_options.h"
 #include "storage/storage.h"
+#include "task/fill_mask.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -34,7 +35,9 @@ ClassificationOptions row_options(const InferenceOptions& o, const std::string& 
 void InferenceOptions::each(OptionVisitor& v) {
   v("model_dir", model_dir, "model folder, or the run that made it");
   v("input_file", input_file,
-    "rows (TSV, CSV or JSON lines; - is standard input), or TFRecords for a pre-trained model");
+    "rows (TSV, CSV or JSON lines; - is standard input); for a pre-trained model TFRecords to "
+    "score, "
+    "or lines of text with [MASK] to fill");
   v("text_column", text_column, "column of the text (default: as in training)");
   v("text_b_column", text_b_column, "column of the second text (default: as in training)");
   v("label_column", label_column, "column of the known label (default: as in training)");
@@ -66,9 +69,6 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   if (description_.is_null()) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
-  if (split == "test" && is("pretraining")) {
-    throw error("{} is a pre-trained model, which labels nothing: finetune it for a task", *path);
-  }
   TaskOptions task;
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);
@@ -77,7 +77,12 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;
   task.described_in = task_file(*path);
-  task_ = make_described_task(description_, task);
+  if (split == "test" && is("pretraining")) {
+    FillMaskOptions masks{o.input_file, o.invalid_utf8, o.top_k, 0};
+    task_ = make_fill_mask(masks, task.config, *task.tokenizer);
+  } else {
+    task_ = make_described_task(description_, task);
+  }
   EvaluationSize size;
   size.choice.batch_size = batch_size;
   backend_ = open_backend(

@@ -19,6 +19,7 @@ struct InferenceOptions {
   std::string bad_rows = "fail", invalid_utf8 = "error";
   std::optional<bool> header;
   bool skip_corrupt = false;
+  int64_t top_k = 5;  // of predict: pieces for a mask
   std::string device = "cpu", dtype = "fp32", memory;
   int64_t threads = 0, replicas = 0;
 
@@ -30,7 +31,8 @@ struct InferenceOptions {
 // for options that cannot be.
 class TrainedModel {
  public:
-  // `split` is "dev" (rows with known labels, which are scored) or "test" (rows to predict).
+  // `split` is "dev" (rows with known labels, which are scored) or "test" (rows to predict; of a
+  // pre-trained model texts with [MASK]).
   TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size);
 
   const Task& task() const { return *task_; }
