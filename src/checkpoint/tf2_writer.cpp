@@ -217,7 +217,7 @@ class Tf2Writer {
       own_.emplace("global_step", make_array<int64_t>({}, std::vector<int64_t>{0}));
     }
     std::vector<ObjectGraph::Child> children = {{"iter", objects_.variable("global_step", "iter")}};
-    const std::pair<const char*, float> kNumbers[] = {
+    static constexpr std::pair<const char*, float> kNumbers[] = {
         {"beta_1", 0.9F}, {"beta_2", 0.999F}, {"decay", 0.0F}};
     for (const auto& [name, value] : kNumbers) {
       if (!trains) break;

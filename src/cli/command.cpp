@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "cli/convert_command.h"
 #include "cli/devices_command.h"
+#include "cli/embed_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/finetune_command.h"
 #include "cli/inspect_command.h"
@@ -40,9 +41,9 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
-    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand,
-    &kFinetuneCommand, &kEvaluateCommand, &kPredictCommand, &kInspectCommand,
-    &kConvertCommand,  &kPlanCommand,     &kDevicesCommand, &kVersionCommand,
+    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand, &kFinetuneCommand,
+    &kEvaluateCommand, &kPredictCommand,  &kEmbedCommand,   &kInspectCommand,  &kConvertCommand,
+    &kPlanCommand,     &kDevicesCommand,  &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/row_output.h"
 #include "cli/row_printer.h"
 #include "cli/trained_model.h"
 #include "storage/storage.h"
@@ -29,27 +30,6 @@ struct PredictOptions {
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
     };
   }
-};
-
-// Rows to a stream as they come, or to a file that appears whole.
-class RowOutput {
- public:
-  RowOutput(const std::string& file, bool follow, std::ostream& out) : out_(out), follow_(follow) {
-    if (file != "-") writer_ = storage_for(file).create(file, Exists::replace);
-  }
-  void write(const std::string& text) {
-    if (writer_) return writer_->append(std::as_bytes(std::span(text)));
-    out_ << text;
-    if (follow_) out_.flush();  // somebody may be waiting for the answer
-  }
-  void commit() {
-    if (writer_) writer_->commit();
-  }
-
- private:
-  std::ostream& out_;
-  bool follow_;
-  std::unique_ptr<Writer> writer_;
 };
 
 void run_predict(Args args, std::ostream& out) {

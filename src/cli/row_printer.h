@@ -22,7 +22,7 @@ class RowPrinter {
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format,
                                              std::vector<std::string> labels);
 
-// Of what fills masks, as task/fill_mask.h gives it: jsonl only.
+// Of what fills masks, as task/inference/fill_mask.h gives it: jsonl only.
 std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format);
 
 }  // namespace bertrain

@@ -10,7 +10,7 @@
 #include "cli/model_source.h"
 #include "cli/training_options.h"
 #include "storage/storage.h"
-#include "task/fill_mask.h"
+#include "task/inference/fill_mask.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -55,7 +55,17 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
 }
 
-TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t batch_size) {
+TrainedModel::TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size) {
+  open(options, std::move(split), batch_size, nullptr);
+}
+
+TrainedModel::TrainedModel(const InferenceOptions& options, int64_t batch_size,
+                           const MakeTask& make) {
+  open(options, "test", batch_size, make);
+}
+
+void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t batch_size,
+                        const MakeTask& make) {
   if (o.model_dir.empty()) throw usage_error("--model_dir is needed: a model folder, or a run");
   if (o.input_file.empty()) throw usage_error("--input_file is needed");
   require_between("threads", o.threads, 0, kMaxThreads);
@@ -66,7 +76,7 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   folder_ = *path;
   ModelFolder folder = read_model_folder(*path);
   description_ = task_of(folder, *path);
-  if (description_.is_null()) {
+  if (description_.is_null() && !make) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
   TaskOptions task;
@@ -77,7 +87,9 @@ TrainedModel::TrainedModel(const InferenceOptions& o, std::string split, int64_t
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;
   task.described_in = task_file(*path);
-  if (split == "test" && is("pretraining")) {
+  if (make) {
+    task_ = make(task);
+  } else if (split == "test" && is("pretraining")) {
     FillMaskOptions masks{o.input_file, o.invalid_utf8, o.top_k, 0};
     task_ = make_fill_mask(masks, task.config, *task.tokenizer);
   } else {

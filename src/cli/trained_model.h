@@ -34,6 +34,9 @@ class TrainedModel {
   // `split` is "dev" (rows with known labels, which are scored) or "test" (rows to predict; of a
   // pre-trained model texts with [MASK]).
   TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size);
+  // For another task than the folder was made for, on rows to predict.
+  using MakeTask = std::function<std::unique_ptr<Task>(const TaskOptions& model)>;
+  TrainedModel(const InferenceOptions& options, int64_t batch_size, const MakeTask& make);
 
   const Task& task() const { return *task_; }
   bool is(std::string_view task) const { return description_["task"] == task; }
@@ -44,6 +47,9 @@ class TrainedModel {
                        const std::function<void(const Example&)>& on_row);
 
  private:
+  void open(const InferenceOptions& options, std::string split, int64_t batch_size,
+            const MakeTask& make);
+
   std::string folder_;
   Json description_;  // Task::describe() of the folder
   std::unique_ptr<Task> task_;

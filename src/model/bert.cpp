@@ -65,12 +65,22 @@ Tensor layer(const Scope& s, const BertConfig& c, Tensor x, const Slots& slots) 
 
 }  // namespace
 
+std::string layer_output_name(int64_t layer) { return "encoder_layer_" + std::to_string(layer); }
+
 Tensor bert(const Scope& root, const BertConfig& c, const Slots& slots) {
   Scope s = root / "bert";
   Tensor x = embeddings(s / "embeddings", c, slots);
+  int64_t number = 0;
   return repeat(
       s / "encoder", static_cast<int>(c.num_hidden_layers), x,
-      [&](const Scope& l, Tensor h) { return layer(l, c, h, slots); }, c.recompute);
+      [&](const Scope& l, Tensor h) {
+        Tensor y = layer(l, c, h, slots);
+        // In training a backward pass may record layers again.
+        Recording& r = l.recording();
+        if (!r.options().training) r.mark(layer_output_name(number++), y);
+        return y;
+      },
+      c.recompute);
 }
 
 }  // namespace bertrain

@@ -2,6 +2,8 @@
 // vectors.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "model/config.h"
@@ -24,6 +26,9 @@ struct Slots {
 // it, [R, S, H].
 inline constexpr std::string_view kWordTable = "bert/embeddings/word_embeddings";
 inline constexpr std::string_view kWordRows = "word_embedding_rows";
+
+// Outside training Recording::marked(layer_output_name(n)) is what layer n, from 0, gives.
+std::string layer_output_name(int64_t layer);
 
 // Hidden vectors [R, S, H] in the compute type. `root` is the scope that holds bert/. Rows of empty
 // slots are finite and mean nothing.

@@ -1,5 +1,5 @@
 // Lines to examples whose targets are the masks; logits to the likeliest pieces.
-#include "task/fill_mask.h"
+#include "task/inference/fill_mask.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,82 +12,11 @@
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/inference/text_lines.h"
 #include "task/ordered_rows.h"
-#include "task/pair_input.h"
-#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
-
-class Lines final : public Stream<Example> {
- public:
-  Lines(const FillMaskOptions& options, std::shared_ptr<const Tokenizer> tokenizer,
-        std::shared_ptr<ToldOnce> told)
-      : options_(options),
-        told_(std::move(told)),
-        invalid_(parse_invalid_utf8(options.invalid_utf8)),
-        tokenizer_(std::move(tokenizer)),
-        encoder_(*tokenizer_, options.max_seq_length, false),
-        mask_(tokenizer_->vocabulary().id(kMask)),
-        lines_(read_lines(options.input_file)) {}
-
-  std::optional<Example> next() override {
-    std::string line;
-    if (!lines_->next(line)) {
-      report();
-      return std::nullopt;
-    }
-    std::string place = fmt::format("{}:{}", options_.input_file, lines_->line_number());
-    repair_utf8(line, invalid_, place);
-    PairInput input = encoder_.encode(line, "");
-    std::vector<int64_t> positions;
-    for (size_t i = 0; i < input.ids.size(); ++i) {
-      if (input.ids[i] == mask_) positions.push_back(static_cast<int64_t>(i));
-    }
-    if (std::ssize(positions) > kMostMasks) {
-      throw error("{}: {} masks in one text; at most {} are filled", place, positions.size(),
-                  kMostMasks);
-    }
-    without_ += positions.empty();
-    cut_ += input.cut > 0;
-    Example example;
-    add_input(example, input.ids.data(), input.ids.size(), input.first);
-    example["mask_weights"] = std::vector<float>(positions.size(), 1.0F);
-    example["target_positions"] = std::move(positions);
-    example["text"] = std::vector<std::string>{std::move(line)};
-    example["row"] = std::vector<int64_t>{row_++};
-    return example;
-  }
-
-  uint64_t skip(uint64_t count) override {
-    uint64_t skipped = 0;
-    while (skipped < count && next()) ++skipped;
-    return skipped;
-  }
-
- private:
-  void report() {
-    if (!told_->is_new(options_.input_file)) return;
-    if (without_ > 0) {
-      log_warning("{}: {} of {} texts have no {} to fill", options_.input_file, without_, row_,
-                  kMask);
-    }
-    if (cut_ > 0) {
-      log_line("{}: {} of {} texts were cut to the model's length", options_.input_file, cut_,
-               row_);
-    }
-  }
-
-  FillMaskOptions options_;
-  std::shared_ptr<ToldOnce> told_;
-  InvalidUtf8 invalid_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  PairEncoder encoder_;
-  int32_t mask_;
-  std::unique_ptr<LineReader> lines_;
-  int64_t row_ = 0;
-  uint64_t without_ = 0, cut_ = 0;
-};
 
 class MaskRows final : public OrderedRows {
  public:
@@ -168,7 +97,28 @@ class FillMask final : public Task {
   Schema schema() const override { return {{"mask_weights", {DType::f32, Axis::target, {}}}}; }
   std::vector<LossTerm> terms() const override { return {}; }
   ExampleStream examples(std::string_view) const override {
-    return std::make_unique<Lines>(options_, tokenizer_, told_);
+    auto without = std::make_shared<uint64_t>(0);
+    int32_t mask = tokenizer_->vocabulary().id(kMask);
+    const auto finish = [without, mask](const PairInput& input, std::string_view place,
+                                        Example& example) {
+      std::vector<int64_t> positions;
+      for (size_t i = 0; i < input.ids.size(); ++i) {
+        if (input.ids[i] == mask) positions.push_back(static_cast<int64_t>(i));
+      }
+      if (std::ssize(positions) > kMostMasks) {
+        throw error("{}: {} masks in one text; at most {} are filled", place, positions.size(),
+                    kMostMasks);
+      }
+      *without += positions.empty();
+      example["mask_weights"] = std::vector<float>(positions.size(), 1.0F);
+      example["target_positions"] = std::move(positions);
+    };
+    const auto at_end = [without, file = options_.input_file](int64_t lines) {
+      if (*without == 0) return;
+      log_warning("{}: {} of {} texts have no {} to fill", file, *without, lines, kMask);
+    };
+    return read_text_lines({options_.input_file, options_.invalid_utf8, options_.max_seq_length},
+                           tokenizer_, told_, finish, at_end);
   }
   std::optional<uint64_t> count(std::string_view) const override { return std::nullopt; }
   int64_t max_seq_length() const override { return options_.max_seq_length; }

@@ -1,0 +1,35 @@
+// Where rows go as they are made.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <span>
+#include <string>
+
+#include "storage/storage.h"
+
+namespace bertrain {
+
+// Rows to a stream as they come, or to a file that appears whole at commit().
+class RowOutput {
+ public:
+  // file: "-" is `out`, flushed after each row where somebody may wait for the answer (`follow`).
+  RowOutput(const std::string& file, bool follow, std::ostream& out) : out_(out), follow_(follow) {
+    if (file != "-") writer_ = storage_for(file).create(file, Exists::replace);
+  }
+  void write(const std::string& text) {
+    if (writer_) return writer_->append(std::as_bytes(std::span(text)));
+    out_ << text;
+    if (follow_) out_.flush();
+  }
+  void commit() {
+    if (writer_) writer_->commit();
+  }
+
+ private:
+  std::ostream& out_;
+  bool follow_;
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace bertrain
