@@ -16,8 +16,8 @@ IDEOGRAPHS = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 
 ASCII_PUNCTUATION = [(33, 47), (58, 64), (91, 96), (123, 126)]
 
 # As in src/text/unicode.h.
-DROPPED, BLANK, PUNCTUATION, IDEOGRAPH, MARK, CASED, IGNORABLE, DECOMPOSES, PYTHON_SPACE = (
-    1 << i for i in range(9))
+(DROPPED, BLANK, PUNCTUATION, IDEOGRAPH, MARK, CASED, IGNORABLE, DECOMPOSES, PYTHON_SPACE, LETTER,
+ NUMBER) = (1 << i for i in range(11))
 
 
 def within(code, ranges):
@@ -67,6 +67,10 @@ def flags_of(code):
         flags |= DECOMPOSES
     if c.isspace():
         flags |= PYTHON_SPACE
+    if category.startswith("L"):
+        flags |= LETTER
+    if category.startswith("N"):
+        flags |= NUMBER
     return flags
 
 

@@ -32,26 +32,28 @@ std::string reason_of(std::string_view what) {
 }
 
 // `place_of` makes the place in front of an error at the byte where the parser stopped.
-template <class PlaceOf>
-Json parse_bounded(std::string_view text, std::string_view place, const PlaceOf& place_of) {
+template <class AnyJson, class PlaceOf>
+AnyJson parse_bounded(std::string_view text, std::string_view place, size_t most_keys,
+                      const PlaceOf& place_of) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw error("{}: this is not JSON: it is empty", place);
   }
   std::vector<size_t> keys(kMostNesting + 2);  // of the objects that are open, by depth
-  auto bounded = [&](int depth, Json::parse_event_t event, Json&) {
+  using Event = typename AnyJson::parse_event_t;
+  auto bounded = [&](int depth, Event event, AnyJson&) {
     if (depth > kMostNesting) throw error("{}: nested deeper than {} levels", place, kMostNesting);
     auto at = static_cast<size_t>(depth);
-    if (event == Json::parse_event_t::object_start) keys[at + 1] = 0;
-    if (event == Json::parse_event_t::key && ++keys[at] > kMostKeys) {
-      throw error("{}: an object of more than {} keys", place, kMostKeys);
+    if (event == Event::object_start) keys[at + 1] = 0;
+    if (event == Event::key && ++keys[at] > most_keys) {
+      throw error("{}: an object of more than {} keys", place, most_keys);
     }
     return true;
   };
   try {
-    return Json::parse(text, bounded);
-  } catch (const Json::parse_error& e) {
+    return AnyJson::parse(text, bounded);
+  } catch (const typename AnyJson::parse_error& e) {
     throw error("{}: this is not JSON: {}", place_of(e.byte), reason_of(e.what()));
-  } catch (const Json::exception& e) {  // a number beyond any double
+  } catch (const typename AnyJson::exception& e) {  // a number beyond any double
     throw error("{}: this is not JSON: {}", place, reason_of(e.what()));
   }
 }
@@ -59,13 +61,20 @@ Json parse_bounded(std::string_view text, std::string_view place, const PlaceOf&
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view place) {
-  return parse_bounded(text, place, [&](size_t byte) {
+  return parse_bounded<Json>(text, place, kMostKeys, [&](size_t byte) {
     return fmt::format("{}:{}", place, line_and_column(text, byte));
   });
 }
 
 Json parse_json_line(std::string_view line, std::string_view place) {
-  return parse_bounded(line, place, [&](size_t byte) { return fmt::format("{}:{}", place, byte); });
+  return parse_bounded<Json>(line, place, kMostKeys,
+                             [&](size_t byte) { return fmt::format("{}:{}", place, byte); });
+}
+
+LargeJson parse_large_json(std::string_view text, std::string_view place) {
+  return parse_bounded<LargeJson>(text, place, text.size(), [&](size_t byte) {
+    return fmt::format("{}:{}", place, line_and_column(text, byte));
+  });
 }
 
 JsonValue::JsonValue(const Json& json, std::string file, std::string key)

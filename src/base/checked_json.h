@@ -22,6 +22,11 @@ Json parse_json(std::string_view text, std::string_view place);
 // The same of one line of a file, within the same bounds; `place` is "FILE:LINE".
 Json parse_json_line(std::string_view line, std::string_view place);
 
+// Keys in no order and as many as there are: the vocabularies of tokenizers have a hundred thousand in
+// one object. Of equal keys the last counts.
+using LargeJson = nlohmann::json;
+LargeJson parse_large_json(std::string_view text, std::string_view place);
+
 // One value of a parsed file with its place. Errors read "run.json: chosen.threads is "x"; a whole
 // number from 1 to 4096 expected". The Json must outlive it.
 class JsonValue {

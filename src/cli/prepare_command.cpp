@@ -222,6 +222,12 @@ void run_prepare(Args args, std::ostream& out) {
   check_outputs(outputs, inputs, options.text.vocab_file);
   use_threads(options.threads);
   Tokenizer tokenizer = options.text.tokenizer({kUnknown, kClassify, kSeparate, kMask});
+  if (tokenizer.byte_bpe()) {
+    throw usage_error(
+        "--vocab_file={}: prepare makes BERT's examples of sentence pairs, which a RoBERTa is not "
+        "trained on; a vocab.txt expected",
+        options.text.vocab_file);
+  }
   estimate_corpus_memory(inputs, tokenizer, options);
   RecordFiles files(outputs, options.gzip_compress);
 

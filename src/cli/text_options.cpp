@@ -2,11 +2,14 @@
 #include "cli/text_options.h"
 
 #include "base/error.h"
+#include "text/byte_bpe_files.h"
 
 namespace bertrain {
 
 void TextOptions::each(OptionVisitor& v) {
-  v("vocab_file", vocab_file, "vocabulary, one piece a line");
+  v("vocab_file", vocab_file,
+    "vocabulary, one piece a line; or a RoBERTa's tokenizer.json or vocab.json, with what lies "
+    "beside");
   v("do_lower_case", do_lower_case,
     "lower-case the text; must be what the vocabulary was made for");
   v("strip_accents", strip_accents, "remove accents; if not given, as do_lower_case");
@@ -25,6 +28,11 @@ TokenizerOptions TextOptions::tokenizer_options() const {
 Tokenizer TextOptions::tokenizer(std::initializer_list<std::string_view> required_tokens) const {
   if (vocab_file.empty()) {
     throw usage_error("--vocab_file is needed; bertrain vocab makes one from text");
+  }
+  if (vocab_file.ends_with(".json")) {
+    size_t slash = vocab_file.rfind('/');
+    return Tokenizer(read_byte_bpe(slash == vocab_file.npos ? "." : vocab_file.substr(0, slash)),
+                     tokenizer_options());
   }
   return Tokenizer(Vocabulary::read(vocab_file, required_tokens), tokenizer_options());
 }

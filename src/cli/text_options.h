@@ -17,7 +17,8 @@ struct TextOptions {
   bool special_tokens_in_text = false;
 
   void each(OptionVisitor& v);
-  // Throws a usage error if no vocabulary was named.
+  // Throws a usage error if no vocabulary was named. The tokens are required of a vocab.txt; byte-level
+  // BPE has others.
   Tokenizer tokenizer(std::initializer_list<std::string_view> required_tokens) const;
   TokenizerOptions tokenizer_options() const;
 };

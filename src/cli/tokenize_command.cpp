@@ -1,6 +1,7 @@
 // The tokenize command: one line out per line in, as columns, JSON, or stage by stage.
 #include "cli/tokenize_command.h"
 
+#include <optional>
 #include <ostream>
 
 #include "base/error.h"
@@ -100,16 +101,17 @@ void print_json(const Tokenizer& tokenizer, std::string_view text, Output& out) 
 // The tokenizer with its steps switched on one by one, so that each line of --explain is the real thing.
 class Stages {
  public:
-  explicit Stages(const Tokenizer& tokenizer)
-      : tokenizer_(tokenizer),
-        split_(bare(tokenizer, false, false)),
-        lowered_(bare(tokenizer, true, false)) {}
+  explicit Stages(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+    if (tokenizer.byte_bpe()) return;  // it cuts what is written, and no more
+    split_ = bare(tokenizer, false, false);
+    lowered_ = bare(tokenizer, true, false);
+  }
 
   void print(std::string_view text, Output& out) const {
     out << "text    " << json_quoted(text) << "\n";
-    print_words("split   ", split_, text, out);
+    print_words("split   ", split_ ? *split_ : tokenizer_, text, out);
     bool lower = tokenizer_.options().do_lower_case;
-    if (lower) print_words("lower   ", lowered_, text, out);
+    if (lower) print_words("lower   ", *lowered_, text, out);
     if (tokenizer_.strips_accents()) print_words("strip   ", tokenizer_, text, out);
     out << "pieces ";
     tokenizer_.each_piece(text, [&](const PieceSpan& p) {
@@ -144,7 +146,7 @@ class Stages {
   }
 
   const Tokenizer& tokenizer_;
-  Tokenizer split_, lowered_;
+  std::optional<Tokenizer> split_, lowered_;
 };
 
 std::string parse_json_string(const std::string& line, std::string_view place) {

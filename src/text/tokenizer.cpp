@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "text/byte_bpe.h"
 #include "text/raw_words.h"
 #include "text/tokenizer_tables.h"
 #include "text/unicode.h"
+#include "text/word_cache.h"
 
 namespace bertrain {
 namespace {
@@ -92,8 +94,6 @@ const TokenizerOptions& checked(const TokenizerOptions& options) {
   return options;
 }
 
-std::atomic<uint32_t> tokenizers_made = 0;
-
 }  // namespace
 
 size_t basic_token_end(const std::u32string& text, size_t at) {
@@ -102,13 +102,13 @@ size_t basic_token_end(const std::u32string& text, size_t at) {
   return at;
 }
 
-Tokenizer::Tables::Tables(const Vocabulary& vocabulary, const TokenizerOptions& options)
+WordCutter::WordCutter(const Vocabulary& vocabulary, const TokenizerOptions& options)
     : strip(options.strip_accents.value_or(options.do_lower_case)),
       lower(options.do_lower_case),
       normalizer(lower, strip),
       wordpiece(vocabulary, options.max_chars_per_word),
       max_chars(static_cast<size_t>(options.max_chars_per_word)),
-      serial(++tokenizers_made) {
+      serial(WordCache::new_serial()) {
   for (std::string_view token : {kPad, kUnknown, kClassify, kSeparate, kMask}) {
     int32_t id = vocabulary.find(token);
     if (options.special_tokens_in_text && id >= 0) specials.emplace_back(token, id);
@@ -121,8 +121,8 @@ Tokenizer::Tables::Tables(const Vocabulary& vocabulary, const TokenizerOptions& 
   }
 }
 
-void Tokenizer::Tables::normalize(std::string_view raw, std::string_view before,
-                                  NormalizedWord& word) const {
+void WordCutter::normalize(std::string_view raw, std::string_view before,
+                           NormalizedWord& word) const {
   normalizer.normalize(raw, before, word);
   if (!word.lost_letters || warned.exchange(true)) return;
   log_warning(
@@ -132,8 +132,8 @@ void Tokenizer::Tables::normalize(std::string_view raw, std::string_view before,
       raw, to_utf8(word.text));
 }
 
-void Tokenizer::Tables::append_raw_word(std::string_view raw, std::string_view before,
-                                        WordScratch& scratch, std::vector<int32_t>& ids) const {
+void WordCutter::append_raw_word(std::string_view raw, std::string_view before,
+                                 WordScratch& scratch, std::vector<int32_t>& ids) const {
   normalize(raw, before, scratch.word);
   const std::u32string& text = scratch.word.text;
   for (size_t at = 0; at < text.size();) {
@@ -145,8 +145,8 @@ void Tokenizer::Tables::append_raw_word(std::string_view raw, std::string_view b
   }
 }
 
-void Tokenizer::Tables::append_letters(std::string_view raw, WordScratch& scratch,
-                                       std::vector<int32_t>& ids) const {
+void WordCutter::append_letters(std::string_view raw, WordScratch& scratch,
+                                std::vector<int32_t>& ids) const {
   scratch.text = raw;
   if (lower) {
     for (char& c : scratch.text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
@@ -155,30 +155,13 @@ void Tokenizer::Tables::append_letters(std::string_view raw, WordScratch& scratc
   for (const WordPieceMatch& m : scratch.matches) ids.push_back(m.id);
 }
 
-Tokenizer::Tokenizer(Vocabulary vocabulary, TokenizerOptions options)
-    : vocabulary_(std::make_unique<const Vocabulary>(std::move(vocabulary))),
-      options_(checked(options)),
-      tables_(std::make_unique<const Tables>(*vocabulary_, options_)) {}
-
-Tokenizer::~Tokenizer() = default;
-Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
-Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
-
-bool Tokenizer::strips_accents() const { return tables_->strip; }
-
-std::vector<int32_t> Tokenizer::ids(std::string_view text) const {
-  std::vector<int32_t> ids;
-  append_ids(text, ids);
-  return ids;
-}
-
-void Tokenizer::each_word(std::string_view text,
-                          const std::function<void(const WordSpan&)>& visit) const {
+void WordCutter::each_word(std::string_view text,
+                           const std::function<void(const WordSpan&)>& visit) const {
   NormalizedWord word;
   WordSpan span;
   Places places(text);
   auto visit_words = [&](ByteKind, std::string_view raw, std::string_view before) {
-    tables_->normalize(raw, before, word);
+    normalize(raw, before, word);
     places.enter(raw);
     for (size_t first = 0; first < word.text.size();) {
       size_t last = basic_token_end(word.text, first);
@@ -188,7 +171,7 @@ void Tokenizer::each_word(std::string_view text,
       visit(span);
     }
   };
-  tables_->each_part(text, [&](std::string_view part, int32_t special) {
+  each_part(text, [&](std::string_view part, int32_t special) {
     if (special < 0) return each_raw_word(part, visit_words);
     places.enter(part);
     PieceSpan place = places.of_plain(part, special);
@@ -196,24 +179,24 @@ void Tokenizer::each_word(std::string_view text,
   });
 }
 
-void Tokenizer::each_piece(std::string_view text,
-                           const std::function<void(const PieceSpan&)>& visit) const {
+void WordCutter::each_piece(std::string_view text,
+                            const std::function<void(const PieceSpan&)>& visit) const {
   WordScratch scratch;
   Places places(text);
   auto visit_pieces = [&](ByteKind kind, std::string_view raw, std::string_view before) {
     if (kind == ByteKind::letter &&
-        raw.size() > tables_->max_chars) {  // not worth normalizing, however long it is
+        raw.size() > max_chars) {  // not worth normalizing, however long it is
       places.enter(raw);
-      return visit(places.of_plain(raw, tables_->wordpiece.unknown()));
+      return visit(places.of_plain(raw, wordpiece.unknown()));
     }
-    tables_->normalize(raw, before, scratch.word);
+    normalize(raw, before, scratch.word);
     places.enter(raw);
     const std::u32string& word = scratch.word.text;
     for (size_t first = 0; first < word.size();) {
       size_t last = basic_token_end(word, first);
       scratch.text.clear();
       for (size_t i = first; i < last; ++i) append_utf8(word[i], scratch.text);
-      tables_->wordpiece.match(scratch.text, scratch.matches);
+      wordpiece.match(scratch.text, scratch.matches);
       size_t covered = 0;  // bytes of the token
       for (const WordPieceMatch& m : scratch.matches) {
         auto part = std::string_view(scratch.text).substr(covered, m.end - covered);
@@ -226,11 +209,57 @@ void Tokenizer::each_piece(std::string_view text,
       }
     }
   };
-  tables_->each_part(text, [&](std::string_view part, int32_t special) {
+  each_part(text, [&](std::string_view part, int32_t special) {
     if (special < 0) return each_raw_word(part, visit_pieces);
     places.enter(part);
     visit(places.of_plain(part, special));
   });
+}
+
+Tokenizer::Tokenizer(Vocabulary vocabulary, TokenizerOptions options)
+    : vocabulary_(std::make_unique<const Vocabulary>(std::move(vocabulary))),
+      options_(checked(options)),
+      special_(kBertSpecials),
+      cutter_(std::make_unique<const WordCutter>(*vocabulary_, options_)) {}
+
+Tokenizer::Tokenizer(ByteBpeModel model, const TokenizerOptions& options)
+    : vocabulary_(std::make_unique<const Vocabulary>(std::move(model.vocabulary))),
+      options_{.do_lower_case = false,
+               .strip_accents = {},
+               .special_tokens_in_text = options.special_tokens_in_text},
+      special_(kRobertaSpecials) {
+  auto bpe = std::make_unique<const ByteBpe>(*vocabulary_, std::move(model.rules),
+                                             options_.special_tokens_in_text);
+  byte_bpe_ = &bpe->rules();
+  cutter_ = std::move(bpe);
+}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+bool Tokenizer::strips_accents() const {
+  return options_.strip_accents.value_or(options_.do_lower_case);
+}
+
+std::vector<int32_t> Tokenizer::ids(std::string_view text) const {
+  std::vector<int32_t> ids;
+  append_ids(text, ids);
+  return ids;
+}
+
+void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
+  cutter_->append_ids(text, ids);
+}
+
+void Tokenizer::each_piece(std::string_view text,
+                           const std::function<void(const PieceSpan&)>& visit) const {
+  cutter_->each_piece(text, visit);
+}
+
+void Tokenizer::each_word(std::string_view text,
+                          const std::function<void(const WordSpan&)>& visit) const {
+  cutter_->each_word(text, visit);
 }
 
 std::vector<Piece> Tokenizer::pieces(std::string_view text) const {

@@ -1,5 +1,5 @@
 // Text to pieces and ids, as the tokenizer of google-research/bert does it (BasicTokenizer, then
-// WordPiece).
+// WordPiece), or RoBERTa's (byte-level BPE, see byte_bpe.h).
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,30 @@ struct WordSpan {
   uint64_t byte_begin, byte_end;
 };
 
+// What a model calls its special pieces, and how texts stand between them: data, so that no one who
+// makes examples asks which tokenizer it has.
+struct SpecialTokens {
+  std::string_view pad, unknown, classify, separate, mask;
+  int separators_between;  // of a pair of texts: one [SEP], or </s></s>
+  int segments;  // kinds of tokens; with one, a pair's second text is told by its place only
+};
+inline constexpr SpecialTokens kBertSpecials = {kPad, kUnknown, kClassify, kSeparate, kMask, 1, 2};
+inline constexpr SpecialTokens kRobertaSpecials = {"<pad>", "<unk>", "<s>", "</s>", "<mask>", 2, 1};
+
+// A way to cut text into pieces, behind a Tokenizer.
+class PieceCutter {
+ public:
+  virtual ~PieceCutter() = default;
+  virtual void append_ids(std::string_view text, std::vector<int32_t>& ids) const = 0;
+  virtual void each_piece(std::string_view text,
+                          const std::function<void(const PieceSpan&)>& visit) const = 0;
+  virtual void each_word(std::string_view text,
+                         const std::function<void(const WordSpan&)>& visit) const = 0;
+};
+
+struct ByteBpeModel;
+struct ByteBpeRules;
+
 // Immutable and safe to use from many threads at once. Bytes that are not UTF-8 count as U+FFFD,
 // which the reference deletes; refuse them before (repair_utf8) where they must be named. "[MASK]"
 // in text is literal, "[", "mask", "]", unless the options say otherwise.
@@ -49,6 +73,9 @@ class Tokenizer {
  public:
   // Throws Error if [UNK] is missing or an option is out of range.
   explicit Tokenizer(Vocabulary vocabulary, TokenizerOptions options = {});
+  // Of the options only special_tokens_in_text counts: the text is left as it is. Throws Error if a
+  // byte's or a special token's piece is missing, or a merge's.
+  Tokenizer(ByteBpeModel model, const TokenizerOptions& options);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -56,6 +83,8 @@ class Tokenizer {
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   const TokenizerOptions& options() const { return options_; }
   bool strips_accents() const;
+  const SpecialTokens& special() const { return special_; }
+  const ByteBpeRules* byte_bpe() const { return byte_bpe_; }  // null: WordPiece
 
   std::vector<int32_t> ids(std::string_view text) const;
   void append_ids(std::string_view text, std::vector<int32_t>& ids) const;  // the fast way
@@ -67,11 +96,11 @@ class Tokenizer {
   void each_word(std::string_view text, const std::function<void(const WordSpan&)>& visit) const;
 
  private:
-  struct Tables;
-  void append_literal(std::string_view text, std::vector<int32_t>& ids) const;
   std::unique_ptr<const Vocabulary> vocabulary_;  // at one address for ever: ids point into it
   TokenizerOptions options_;
-  std::unique_ptr<const Tables> tables_;
+  SpecialTokens special_;
+  const ByteBpeRules* byte_bpe_ = nullptr;  // of the cutter
+  std::unique_ptr<const PieceCutter> cutter_;
 };
 
 }  // namespace bertrain

@@ -1,11 +1,12 @@
-// What a Tokenizer holds beside its vocabulary, shared by its exact path (with offsets) and its
-// fast one.
+// BERT's way to cut text, for a Tokenizer: its exact path (with offsets) and its fast one share
+// these tables.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +25,15 @@ struct WordScratch {
   std::vector<WordPieceMatch> matches;
 };
 
-struct Tokenizer::Tables {
-  Tables(const Vocabulary& vocabulary, const TokenizerOptions& options);
+struct WordCutter final : PieceCutter {
+  WordCutter(const Vocabulary& vocabulary, const TokenizerOptions& options);
+
+  void append_ids(std::string_view text, std::vector<int32_t>& ids) const override;
+  void each_piece(std::string_view text,
+                  const std::function<void(const PieceSpan&)>& visit) const override;
+  void each_word(std::string_view text,
+                 const std::function<void(const WordSpan&)>& visit) const override;
+  void append_literal(std::string_view text, std::vector<int32_t>& ids) const;
 
   // Appends the ids of one raw word (see raw_words.h).
   void append_raw_word(std::string_view raw, std::string_view before, WordScratch& scratch,
@@ -50,7 +58,7 @@ struct Tokenizer::Tables {
 };
 
 template <class Visit>
-void Tokenizer::Tables::each_part(std::string_view text, Visit visit) const {
+void WordCutter::each_part(std::string_view text, Visit visit) const {
   size_t from = 0;
   for (size_t at = 0; !specials.empty() && (at = text.find('[', at)) != text.npos;) {
     std::string_view rest = text.substr(at);

@@ -21,6 +21,8 @@ constexpr uint16_t kCased = 32;  // the two properties that decide how a capital
 constexpr uint16_t kCaseIgnorable = 64;
 constexpr uint16_t kDecomposes = 128;   // has a canonical decomposition
 constexpr uint16_t kPythonSpace = 256;  // str.isspace(), what Python's strip() removes
+constexpr uint16_t kLetter = 512;       // categories L* and N*, by which GPT-2 cuts text into words
+constexpr uint16_t kNumber = 1024;
 
 const CharacterInfo& character(char32_t code_point);  // of any value up to 0x10FFFF
 
