@@ -2,14 +2,22 @@
 #include "cli/evaluate_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <ostream>
+#include <sstream>
 #include <tuple>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/model_source.h"
+#include "cli/prepare_command.h"
 #include "cli/trained_model.h"
 #include "cli/training_run.h"
+#include "formats/tfrecord.h"
+#include "storage/storage.h"
 
 namespace bertrain {
 namespace {
@@ -56,15 +64,70 @@ void print_confused(const Json& pairs, std::ostream& out) {
   }
 }
 
+// Text for a pre-trained model becomes the records that `prepare` would make of it once, with its own
+// seed, so that the same text has the same scores. In memory: a text to evaluate on is short beside
+// one to train on.
+constexpr const char* kRecords = "mem://evaluated_text/records.tfrecord";
+
+bool is_text_for(const std::string& model_dir, const std::string& input_file) {
+  std::optional<std::string> path = find_model_folder(model_dir);
+  if (!path || input_file.empty()) return false;
+  Json task = task_of(read_model_folder(*path), *path);
+  if (task.is_null() || task["task"] != "pretraining") return false;
+  std::string first = expand_globs(input_file).at(0);
+  // A table is for a classifier: the task says so itself.
+  for (std::string_view end : {".tsv", ".csv", ".jsonl"}) {
+    if (first.ends_with(end)) return false;
+  }
+  return is_read_once(first) || starts_like_text(first);
+}
+
+void prepare_text(const EvaluateFlags& o) {
+  std::string path = *find_model_folder(o.inference.model_dir);
+  ModelFolder folder = read_model_folder(path);
+  Json task = task_of(folder, path);
+  JsonValue described(task, task_file(path), "task");
+  int64_t positions = config_of(folder, path).max_position_embeddings;
+  int64_t length = std::min<int64_t>(128, positions);
+  if (auto given = described.find("max_seq_length")) length = given->integer(1, positions);
+  int64_t most = std::max<int64_t>(1, (length * 15 + 50) / 100);
+  if (auto given = described.find("max_predictions_per_seq")) most = given->integer(1, length);
+  std::vector<std::string> flags = {
+      "--input_file=" + o.inference.input_file,
+      std::string("--output_file=") + kRecords,
+      "--vocab_file=" + join_path(path, "vocab.txt"),
+      fmt::format("--do_lower_case={}", folder.do_lower_case),
+      fmt::format("--max_input_chars_per_word={}", folder.max_chars_per_word),
+      fmt::format("--special_tokens_in_text={}", folder.special_tokens_in_text),
+      fmt::format("--max_seq_length={}", length),
+      fmt::format("--max_predictions_per_seq={}", most),
+      "--invalid_utf8=" + o.inference.invalid_utf8,
+      "--memory=" + o.inference.memory,
+      fmt::format("--threads={}", o.inference.threads),
+      "--dupe_factor=1"};
+  if (folder.strip_accents)
+    flags.push_back(fmt::format("--strip_accents={}", *folder.strip_accents));
+  std::vector<std::string_view> args(flags.begin(), flags.end());
+  std::ostringstream report;
+  kPrepareCommand.run(args, report);
+}
+
 void run_evaluate(Args args, std::ostream& out) {
   EvaluateFlags o;
   if (wants_help(args)) return print_help(kEvaluateCommand, o.each(), out);
   parse_only_options(args, o.each());
   require_between("eval_batch_size", o.eval_batch_size, 1, kMaxBatchSize);
   require_between("max_eval_steps", o.max_eval_steps, 0, std::numeric_limits<int64_t>::max());
+  if (is_text_for(o.inference.model_dir, o.inference.input_file)) {
+    prepare_text(o);
+    o.inference.input_file = kRecords;
+  }
   TrainedModel model(o.inference, "dev", o.eval_batch_size);
   EvaluationResult result = model.run(true, o.max_eval_steps, {});
   log_line("{} rows in {:.1f} s", result.rows, result.seconds);
+  if (auto loss = result.scores.find("masked_lm_loss"); loss != result.scores.end()) {
+    result.scores["masked_lm_perplexity"] = std::exp(loss->get<double>());
+  }
   if (o.json) {
     Json all = result.scores;
     all.update(result.details);
@@ -81,7 +144,8 @@ void run_evaluate(Args args, std::ostream& out) {
 const Command kEvaluateCommand = {
     "evaluate", "scores of a trained model on rows whose answers are known",
     "bertrain evaluate --model_dir=topics --input_file=test.tsv\n"
-    "bertrain evaluate --model_dir=run/model --input_file='held-out/*.tfrecord' --json",
+    "bertrain evaluate --model_dir=run/model --input_file='held-out/*.tfrecord' --json\n"
+    "bertrain evaluate --model_dir=pretrained --input_file=held-out.txt",
     run_evaluate};
 
 }  // namespace bertrain
