@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "checkpoint/pytorch.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/sharded.h"
 #include "checkpoint/tf_bundle.h"
 #include "storage/storage.h"
 
@@ -15,7 +17,11 @@ namespace bertrain {
 namespace {
 
 constexpr std::string_view kModelFile = "model.safetensors";
+constexpr std::string_view kModelIndex = "model.safetensors.index.json";
 constexpr std::string_view kStateFile = "checkpoint";
+constexpr std::string_view kTorchFile = "pytorch_model.bin";
+constexpr std::string_view kTorchIndex = "pytorch_model.bin.index.json";
+constexpr std::string_view kIndexEnd = ".index.json";
 
 bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
 
@@ -27,15 +33,11 @@ std::string read_piece(const std::string& uri, uint64_t offset, size_t bytes) {
 
 // What to say of a weight file of another program.
 std::optional<std::string> foreign(std::string_view start) {
-  if (start.starts_with("PK\x03\x04") || start.starts_with("\x80\x02")) {
-    return "a PyTorch pickle, which can run code as it is loaded; in Python, "
-           "model.save_pretrained(dir, safe_serialization=True) writes model.safetensors";
-  }
   if (start.starts_with("\x89HDF\r\n")) return "a Keras HDF5 file, which is not read";
   return std::nullopt;
 }
 
-// Where a checkpoint is: a safetensors file, or a TF prefix.
+// Where a checkpoint is: a file, or a TF prefix.
 struct Found {
   CheckpointFormat format;
   std::string name;
@@ -47,11 +49,15 @@ Found in_state(const std::string& uri) {
 
 std::optional<Found> find_file(const std::string& uri, uint64_t size) {
   std::string prefix = bundle_prefix(uri);
+  if (uri.ends_with(kIndexEnd)) return Found{CheckpointFormat::shards, uri};
   if (prefix != uri) return Found{CheckpointFormat::tf_bundle, prefix};
   std::string start = read_piece(uri, 0, std::min<uint64_t>(size, 32));
   // A damaged file of that name is left to the reader, which says what is wrong with it.
   if (looks_like_safetensors(start, size) || uri.ends_with(".safetensors")) {
     return Found{CheckpointFormat::safetensors, uri};
+  }
+  if (looks_like_pytorch(start) || uri.ends_with(kTorchFile)) {
+    return Found{CheckpointFormat::pytorch, uri};
   }
   if (start.starts_with("model_checkpoint_path")) return in_state(uri);
   if (std::optional<std::string> what = foreign(start)) throw error("{}: {}", uri, *what);
@@ -94,16 +100,21 @@ std::optional<std::string> single_prefix(const std::string& directory) {
 }
 
 std::optional<Found> find_in_directory(const std::string& directory) {
-  std::string model = join_path(directory, kModelFile);
-  if (is_there(model)) return Found{CheckpointFormat::safetensors, model};
+  auto file = [&](std::string_view name, CheckpointFormat format) -> std::optional<Found> {
+    std::string uri = join_path(directory, name);
+    if (!is_there(uri)) return std::nullopt;
+    return Found{format, uri};
+  };
+  if (auto found = file(kModelFile, CheckpointFormat::safetensors)) return found;
+  if (auto found = file(kModelIndex, CheckpointFormat::shards)) return found;
   std::string state = join_path(directory, kStateFile);
   if (is_there(state)) return in_state(state);
   if (auto prefix = single_prefix(directory)) return Found{CheckpointFormat::tf_bundle, *prefix};
-  for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json", "tf_model.h5"}) {
-    if (is_there(join_path(directory, other))) {
-      throw error("{}: holds {}, which is not read; save the model as one {}", directory, other,
-                  kModelFile);
-    }
+  if (auto found = file(kTorchFile, CheckpointFormat::pytorch)) return found;
+  if (auto found = file(kTorchIndex, CheckpointFormat::shards)) return found;
+  if (is_there(join_path(directory, "tf_model.h5"))) {
+    throw error("{}: holds tf_model.h5, which is not read; save the model as {}", directory,
+                kModelFile);
   }
   return std::nullopt;
 }
@@ -118,6 +129,30 @@ std::optional<Found> find(const std::string& name) {
   return find_in_directory(name);
 }
 
+Found find_or_fail(std::string_view uri) {
+  std::string name = without_slashes(uri);
+  if (name.empty()) throw error("a checkpoint is expected, and an empty name was given");
+  if (std::optional<Found> found = find(name)) return *found;
+  if (is_there(name)) {
+    throw error(
+        "{}: not a checkpoint; a safetensors file, a weight file of PyTorch or a TensorFlow "
+        "checkpoint (its prefix, .index or .data file) is expected",
+        name);
+  }
+  throw error(
+      "{}: no checkpoint is there: looked for a file of this name, for {}.index, and for {}, {} or "
+      "{} in a directory",
+      name, name, kModelFile, kTorchFile, kStateFile);
+}
+
+// One of the files of an index.
+std::unique_ptr<CheckpointReader> open_shard(const std::string& uri) {
+  std::optional<Found> found = find_file(uri, storage_for(uri).size(uri).value_or(0));
+  if (found && found->format == CheckpointFormat::safetensors) return open_safetensors(uri);
+  if (found && found->format == CheckpointFormat::pytorch) return open_pytorch(uri);
+  throw error("{}: neither a safetensors file nor a weight file of PyTorch", uri);
+}
+
 }  // namespace
 
 void CheckpointWriter::write_object_graph(std::string_view) {
@@ -125,23 +160,21 @@ void CheckpointWriter::write_object_graph(std::string_view) {
 }
 
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri) {
-  std::string name = without_slashes(uri);
-  if (name.empty()) throw error("a checkpoint is expected, and an empty name was given");
-  if (std::optional<Found> found = find(name)) {
-    if (found->format == CheckpointFormat::tf_bundle) return open_tf_bundle(found->name);
-    return open_safetensors(found->name);
+  Found found = find_or_fail(uri);
+  switch (found.format) {
+    case CheckpointFormat::tf_bundle:
+      return open_tf_bundle(found.name);
+    case CheckpointFormat::safetensors:
+      return open_safetensors(found.name);
+    case CheckpointFormat::pytorch:
+      return open_pytorch(found.name);
+    case CheckpointFormat::shards:
+      return open_shards(found.name, open_shard);
   }
-  if (is_there(name)) {
-    throw error(
-        "{}: not a checkpoint; a safetensors file or a TensorFlow checkpoint (its prefix, .index "
-        "or .data file) is expected",
-        name);
-  }
-  throw error(
-      "{}: no checkpoint is there: looked for a file of this name, for {}.index, and for {} or "
-      "{} in a directory",
-      name, name, kModelFile, kStateFile);
+  throw std::logic_error("unknown format of a checkpoint");
 }
+
+CheckpointFormat format_of_checkpoint(std::string_view uri) { return find_or_fail(uri).format; }
 
 bool is_checkpoint(std::string_view uri) {
   std::string name = without_slashes(uri);
@@ -151,6 +184,7 @@ bool is_checkpoint(std::string_view uri) {
 std::unique_ptr<CheckpointWriter> create_checkpoint(std::string_view uri, CheckpointFormat format,
                                                     const Named<ArrayType>& declared) {
   if (format == CheckpointFormat::tf_bundle) return create_tf_bundle(uri);
+  check(format == CheckpointFormat::safetensors, "a format that is not written");
   return create_safetensors(uri, declared);
 }
 

@@ -20,7 +20,8 @@ class CheckpointReader {
   virtual const Named<ArrayType>& tensors() const = 0;
   // An unknown name is an Error that names the file.
   virtual Array read(std::string_view name) const = 0;
-  virtual const std::string& uri() const = 0;  // the file that is read: x.safetensors, x.index
+  // The file that is read: x.safetensors, x.index, x.index.json of weights in several files.
+  virtual const std::string& uri() const = 0;
   // The message that says which object has which tensor (formats/object_graph.h); none but in
   // TensorFlow 2 checkpoints.
   virtual std::optional<std::string> object_graph() const { return std::nullopt; }
@@ -36,17 +37,24 @@ class CheckpointWriter {
   virtual void commit() = 0;
 };
 
-enum class CheckpointFormat { tf_bundle, safetensors };
+// What open_checkpoint reads and, but for pytorch and shards, create_checkpoint writes. Shards: an
+// index (x.index.json) and files of safetensors or pytorch.
+enum class CheckpointFormat { tf_bundle, safetensors, pytorch, shards };
 
-// The format is told by content. `uri` is a safetensors file; a TF prefix (model.ckpt-20), or its
-// .index or .data-…-of-… file; a `checkpoint` state file; or a directory, with or without a
-// trailing slash, that holds model.safetensors or a state file. Errors name the part that is
-// missing, or "truncated: expected N bytes, found M".
+// The format is told by content. `uri` is a safetensors file; a weight file of PyTorch's; the index
+// of either in several files (x.index.json); a TF prefix (model.ckpt-20), or its .index or
+// .data-…-of-… file; a `checkpoint` state file; or a directory, with or without a trailing slash,
+// that holds, in this order, model.safetensors, its index, a state file, one TF checkpoint,
+// pytorch_model.bin or its index. Errors name the part that is missing, or "truncated: expected N
+// bytes, found M".
 std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri);
 
-// Whether there is something by that name that open_checkpoint reads, damaged or not. Weight files
-// of other programs are an Error that says how to convert them.
+// Whether there is something by that name that open_checkpoint reads, damaged or not. Files of
+// Keras are an Error that says so.
 bool is_checkpoint(std::string_view uri);
+
+// What open_checkpoint reads it as; as there, an Error when there is nothing.
+CheckpointFormat format_of_checkpoint(std::string_view uri);
 
 // `uri` is the safetensors file or the TF prefix. Safetensors holds all arrays until commit, since
 // their sizes come first in the file; unless the types of the tensors are `declared`: then each is

@@ -72,9 +72,13 @@ TEST_F(CheckpointNames, SafetensorsByContentAndByDirectory) {
 }
 
 TEST_F(CheckpointNames, ForeignAndAbsentThings) {
+  write_text(at("tf_model.h5"), "\x89HDF\r\n\x1a\n");
+  EXPECT_THAT(opening(at("tf_model.h5")), HasSubstr("a Keras HDF5 file, which is not read"));
+  EXPECT_THAT(opening(folder_), HasSubstr("holds tf_model.h5, which is not read"));
   write_text(at("pytorch_model.bin"), "PK\x03\x04 and so on");
-  EXPECT_THAT(opening(at("pytorch_model.bin")), HasSubstr("safe_serialization=True"));
-  EXPECT_THAT(opening(folder_), HasSubstr("holds pytorch_model.bin, which is not read"));
+  EXPECT_THAT(opening(folder_), HasSubstr("pytorch_model.bin: truncated"));
+  write_text(at("pytorch_model.bin"), "");
+  EXPECT_THAT(opening(folder_), HasSubstr("pytorch_model.bin: no file of torch.save"));
   write_text(at("text"), "hello");
   EXPECT_THAT(opening(at("text")), HasSubstr("not a checkpoint"));
   write_text(at("empty"), "");

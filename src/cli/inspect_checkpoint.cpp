@@ -23,6 +23,26 @@ bool is_listed(const Named<ArrayType>& tensors, std::string_view name) {
   return tensors.find(name)->second == tensors.find(name.substr(0, name.rfind('/')))->second;
 }
 
+std::string_view kind_of(CheckpointFormat format) {
+  switch (format) {
+    case CheckpointFormat::tf_bundle:
+      return "TensorFlow";
+    case CheckpointFormat::safetensors:
+      return "safetensors";
+    case CheckpointFormat::pytorch:
+      return "PyTorch";
+    case CheckpointFormat::shards:
+      return "sharded";
+  }
+  throw std::logic_error("unknown format of a checkpoint");
+}
+
+std::string_view checksums_of(CheckpointFormat format) {
+  if (format == CheckpointFormat::tf_bundle) return "every tensor and its checksum";
+  if (format == CheckpointFormat::safetensors) return "every tensor; the format has no checksums";
+  return "every tensor, and its checksum where the file has one";
+}
+
 // "  + adam_m, adam_v"
 std::string slots_of(const Named<ArrayType>& tensors, const std::string& name) {
   std::string text;
@@ -65,9 +85,8 @@ void describe_checkpoint(const std::string& path, const InspectOptions& options,
     parameters += count;
     ++parameter_tensors;
   }
-  bool tf = reader->uri().ends_with(".index");
-  out << fmt::format("{}: {} checkpoint of {} tensors\n", path, tf ? "TensorFlow" : "safetensors",
-                     tensors.size());
+  CheckpointFormat format = format_of_checkpoint(path);
+  out << fmt::format("{}: {} checkpoint of {} tensors\n", path, kind_of(format), tensors.size());
   if (reader->uri() != path) out << fmt::format("file        {}\n", reader->uri());
   out << fmt::format("parameters  {} in {} tensors\n", with_commas(parameters), parameter_tensors);
   if (slots > 0) out << fmt::format("slots       {} tensors of an optimizer\n", slots);
@@ -82,9 +101,7 @@ void describe_checkpoint(const std::string& path, const InspectOptions& options,
   }
   if (!options.verify) return;
   for (const auto& [name, type] : tensors) reader->read(name);
-  out << (tf ? "verified    every tensor and its checksum\n"
-             : "verified    every tensor; the "
-               "format has no checksums\n");
+  out << fmt::format("verified    {}\n", checksums_of(format));
 }
 
 }  // namespace
