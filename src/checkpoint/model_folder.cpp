@@ -138,7 +138,8 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
   write_json(at(kConfig), config_of(folder));
   write_text(at(kVocabulary), vocabulary_text(folder.vocabulary));
   for (const auto& [name, json] : tokenizer_files(folder)) write_json(at(name), json);
-  write_json(at(kOurs), folder.bertrain);
+  // What was read without that file has null there, which would not be read back.
+  write_json(at(kOurs), folder.bertrain.is_null() ? Json::object() : folder.bertrain);
   // Last, so that a folder with weights has all the rest.
   auto writer = create_checkpoint(at(kWeights), CheckpointFormat::safetensors, types);
   for (const auto& [renamed, name] : ours) {

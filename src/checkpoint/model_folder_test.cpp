@@ -64,6 +64,13 @@ TEST(ModelFolder, SaysWhichFilesAreMissing) {
   EXPECT_THAT(missing_model_files("mem://part"), ElementsAre("vocab.txt"));
 }
 
+TEST(ModelFolder, OneOfTransformersIsWrittenAndReadBack) {
+  ModelFolder folder = sample();
+  folder.bertrain = nullptr;  // as read from a folder without bertrain.json
+  write_model_folder("mem://foreign", folder, weights(), rename, transposes);
+  EXPECT_EQ(read_model_folder("mem://foreign").bertrain, Json::object());
+}
+
 TEST(ModelFolder, HoldsTheTokenizer) {
   write_model_folder("mem://model", sample(), weights(), rename, transposes);
   Json tokenizer = json_at("mem://model/tokenizer.json");

@@ -65,7 +65,7 @@ torch.save({"x": small["x"], "y": Runs()}, at("runs_old.bin"), _use_new_zipfile_
 words = "[PAD] [UNK] [CLS] [SEP] [MASK] a cat dog sat on the mat ran home".split()
 model = BertForSequenceClassification(BertConfig(
     vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-    max_position_embeddings=24, num_labels=2))
+    max_position_embeddings=24, id2label={0: "no", 1: "yes"}, label2id={"no": 0, "yes": 1}))
 for name in ("model", "shards", "shards_bin"):
     os.makedirs(at(name), exist_ok=True)
 model.save_pretrained(at("shards"), max_shard_size="4KB")
