@@ -120,6 +120,20 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   }
 }
 
+// A folder of transformers whose classifier has no names for its classes, as it leaves out what is
+// its default: two, or as many as older files say.
+void add_default_labels(ModelFolder& folder) {
+  if (!folder.labels.empty() || folder.problem_type == "regression" ||
+      !folder.architecture.ends_with("ForSequenceClassification")) {
+    return;
+  }
+  Json count = take(folder.config, "num_labels");
+  uint64_t classes = count.is_number_unsigned() ? count.get<uint64_t>() : 2;
+  for (uint64_t i = 0; i < std::min<uint64_t>(classes, kMostKeys); ++i) {
+    folder.labels.push_back(fmt::format("LABEL_{}", i));
+  }
+}
+
 }  // namespace
 
 void write_model_folder(std::string_view directory, const ModelFolder& folder,
@@ -188,6 +202,7 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   std::string ours = join_path(directory, kOurs);
   folder.bertrain = is_there(ours) ? read_json(ours) : Json();
+  if (folder.bertrain.is_null()) add_default_labels(folder);
   return folder;
 }
 

@@ -71,6 +71,18 @@ TEST(ModelFolder, OneOfTransformersIsWrittenAndReadBack) {
   EXPECT_EQ(read_model_folder("mem://foreign").bertrain, Json::object());
 }
 
+TEST(ModelFolder, ClassesWithoutNamesAreTransformersDefault) {
+  auto labels = [](const std::string& more) {
+    write_text("mem://plain/config.json",
+               R"({"architectures": ["BertForSequenceClassification"])" + more + "}");
+    return read_model_folder("mem://plain").labels;
+  };
+  EXPECT_THAT(labels(""), ElementsAre("LABEL_0", "LABEL_1"));
+  EXPECT_THAT(labels(R"(, "num_labels": 3)"), ElementsAre("LABEL_0", "LABEL_1", "LABEL_2"));
+  EXPECT_THAT(labels(R"(, "id2label": {"0": "x"})"), ElementsAre("x"));
+  EXPECT_THAT(labels(R"(, "problem_type": "regression")"), ElementsAre());
+}
+
 TEST(ModelFolder, HoldsTheTokenizer) {
   write_model_folder("mem://model", sample(), weights(), rename, transposes);
   Json tokenizer = json_at("mem://model/tokenizer.json");

@@ -13,6 +13,10 @@ namespace bertrain {
 namespace {
 
 constexpr size_t kMostAxes = 64;  // PyTorch's own limit
+// Values may be shared, so a few bytes can stand for a large dict many times over: what is walked
+// through and made of it is bounded by itself.
+constexpr size_t kMostTensors = size_t{1} << 18, kMostWalked = size_t{1} << 24;
+constexpr size_t kMostKey = 1000;  // bytes of a storage's
 constexpr std::string_view kOrderedDict = "collections.OrderedDict", kSize = "torch.Size";
 constexpr std::string_view kTensor = "torch._utils._rebuild_tensor",
                            kTensor2 = "torch._utils._rebuild_tensor_v2",
@@ -92,6 +96,9 @@ Described described_storage(const Pickle& pickle, const PickleValue& value) {
   if (parts.size() > 5 && part(5).kind != PickleKind::none) {
     throw error("its storage is a part of another, as PyTorch 0.3 wrote them; save it anew");
   }
+  if (part(2).text.size() > kMostKey) {
+    throw error("the key of its storage has {} bytes", part(2).text.size());
+  }
   const TypeName* type = storage_type(part(1).text);
   if (type == nullptr) throw error("{} is no class of storages", quote(part(1).text));
   uint64_t count = whole(part(4), "number of elements"), bytes = 0;
@@ -111,6 +118,7 @@ class StateDict {
     for (size_t i = 0; i < entries.size(); i += 2) {
       const PickleValue* call = tensor_call(entries[i + 1]);
       if (call == nullptr) continue;
+      if (tensors.size() >= kMostTensors) throw error("more than {} tensors", kMostTensors);
       const PickleValue& key = at(entries[i]);
       if (key.kind != PickleKind::text) throw error("the name of a tensor is no text");
       TorchTensor tensor;
@@ -134,20 +142,30 @@ class StateDict {
   }
   const Items& arguments(const PickleValue& call) const { return at(call.items[1]).items; }
 
+  void walk(size_t items) const {
+    walked_ += items;
+    if (walked_ > kMostWalked) throw error("its dicts are more entangled than those of weights");
+  }
+
   // Keys and values in turn; empty for what is no dict.
   Items entries_of(PickleId id) const {
     const PickleValue& value = at(id);
-    if (value.kind == PickleKind::dict) return value.items;
+    if (value.kind == PickleKind::dict) {
+      walk(value.items.size());
+      return value.items;
+    }
     if (!calls(value, kOrderedDict)) return {};
     Items entries;
     // Python 2 gives a list of pairs as the argument, later ones set items.
     if (!arguments(value).empty()) {
+      walk(at(arguments(value)[0]).items.size());
       for (PickleId pair : at(arguments(value)[0]).items) {
         const Items& both = at(pair).items;
         if (both.size() != 2) throw error("an OrderedDict of something else than pairs");
         entries.insert(entries.end(), both.begin(), both.end());
       }
     }
+    walk(value.items.size());
     entries.insert(entries.end(), value.items.begin() + 2, value.items.end());
     return entries;
   }
@@ -179,7 +197,7 @@ class StateDict {
       names.emplace_back("the whole");
     }
     for (size_t i = 0; i < entries.size(); i += 2) {
-      if (!has_tensors(entries_of(entries[i + 1]))) continue;
+      if (found == entries[i + 1] || !has_tensors(entries_of(entries[i + 1]))) continue;
       found = entries[i + 1];
       names.push_back(quote(at(entries[i]).text));
     }
@@ -267,6 +285,7 @@ class StateDict {
   }
 
   const Pickle& pickle_;
+  mutable size_t walked_ = 0;  // entries of dicts so far
 };
 
 }  // namespace

@@ -109,6 +109,25 @@ TEST(TorchState, WhatIsNotATensorIsSaid) {
               HasSubstr("several dicts of tensors (the whole, 'm')"));
 }
 
+// A few bytes for each of many references to one value, which must not become as many copies.
+TEST(TorchState, SharedValuesDoNotMultiply) {
+  std::string child = "}q\x00("s + std::string(2 * 10000, 'N') + "u";
+  std::string root = "}";
+  for (int i = 0; i < 10000; ++i) root += "Nh\x00s"s;
+  EXPECT_THAT(refused(child + "0" + root), HasSubstr("more entangled"));
+  // The same state dict under two names is one.
+  std::string state = dict("x", tensor(storage(1), 0, {1}, {1}));
+  EXPECT_EQ(read("}" + text("a") + state + "q\x00s"s + text("b") + "h\x00s"s).size(), 1u);
+  std::string call = tensor(storage(1), 0, {1}, {1}) + "q\x00"s + "0";
+  std::string many = call + "}";
+  for (int i = 0; i <= 1 << 18; ++i) many += text(std::to_string(i)) + "h\x00s"s;
+  EXPECT_THAT(refused(many), HasSubstr("more than 262144 tensors"));
+  std::string key = "(" + text("storage") + global("torch", "FloatStorage") + "X\xd0\x07\0\0"s +
+                    std::string(2000, '7') + text("cpu") + "K\x01tQ";
+  EXPECT_THAT(refused(dict("x", tensor(key, 0, {1}, {1}))),
+              HasSubstr("the key of its storage has 2000 bytes"));
+}
+
 TEST(TorchState, OtherValuesAreLeftOut) {
   std::string x = tensor(storage(1), 0, {1}, {1});
   std::string state = "}" + text("x") + x + "s" + text("n") + "Ns" + text("k") + "K\x01s";
