@@ -15,6 +15,7 @@ namespace bertrain {
 namespace {
 
 constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
+                           kPieces = "vocab.json", kMerges = "merges.txt",
                            kTokenizer = "tokenizer.json",
                            kTokenizerConfig = "tokenizer_config.json", kOurs = "bertrain.json",
                            kSpecialTokens = "special_tokens_map.json",
@@ -76,7 +77,7 @@ std::vector<std::string> labels_of(const Json& names, const std::string& uri) {
 
 // Settings of transformers' tokenizer that would give other tokens than ours: better said than
 // trained on. Tokens are texts, or objects with the text as "content".
-void refuse_other_tokenizers(const JsonValue& config) {
+void refuse_other_tokenizers(const JsonValue& config, bool roberta) {
   for (const char* key : {"tokenize_chinese_chars", "do_basic_tokenize"}) {
     if (auto on = config.find(key); on && !on->truth()) {
       on->fail("true, as this program tokenizes in no other way,");
@@ -86,7 +87,7 @@ void refuse_other_tokenizers(const JsonValue& config) {
       never && !never->is_null() && !never->json().empty()) {
     never->fail("null, as this program splits all words,");
   }
-  for (const auto& [role, token] : special_tokens()) {
+  for (const auto& [role, token] : special_tokens(roberta)) {
     std::optional<JsonValue> named = config.find(role);
     if (!named || named->is_null()) continue;
     JsonValue text = named->json().is_object() ? named->at("content") : *named;
@@ -100,7 +101,8 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri)) return;
   Json config = read_json(uri);
   JsonValue checked(config, uri);
-  if (auto lower = checked.find("do_lower_case")) folder.do_lower_case = lower->truth();
+  if (auto lower = checked.find("do_lower_case"); lower && !folder.is_roberta())
+    folder.do_lower_case = lower->truth();
   if (auto strip = checked.find("strip_accents"); strip && !strip->is_null()) {
     folder.strip_accents = strip->truth();
   }
@@ -112,7 +114,7 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (auto special = checked.find("special_tokens_in_text")) {
     folder.special_tokens_in_text = special->truth();
   }
-  refuse_other_tokenizers(checked);
+  refuse_other_tokenizers(checked, folder.is_roberta());
   // transformers writes 1e30 for "no limit": the number of positions is one then.
   if (config.contains("model_max_length") && config["model_max_length"].is_number_unsigned() &&
       config["model_max_length"].get<uint64_t>() < (uint64_t{1} << 40)) {
@@ -150,8 +152,11 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
     check(ours.emplace(renamed, name).second, "two parameters with one name in Hugging Face's");
   }
   write_json(at(kConfig), config_of(folder));
-  write_text(at(kVocabulary), vocabulary_text(folder.vocabulary));
-  for (const auto& [name, json] : tokenizer_files(folder)) write_json(at(name), json);
+  for (const auto& [name, content] : folder.tokenizer) write_text(at(name), content);
+  if (folder.tokenizer.empty()) {
+    write_text(at(kVocabulary), vocabulary_text(folder.vocabulary));
+    for (const auto& [name, json] : tokenizer_files(folder)) write_json(at(name), json);
+  }
   // What was read without that file has null there, which would not be read back.
   write_json(at(kOurs), folder.bertrain.is_null() ? Json::object() : folder.bertrain);
   // Last, so that a folder with weights has all the rest.
@@ -164,10 +169,15 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
 }
 
 std::vector<std::string> missing_model_files(std::string_view directory) {
+  auto at = [&](std::string_view name) { return join_path(directory, name); };
+  bool bytes = is_there(at(kPieces)) || is_there(at(kMerges));
+  std::vector<std::string_view> names = {kConfig,        kTokenizer, kTokenizerConfig,
+                                         kSpecialTokens, kOurs,      kWeights};
+  names.insert(names.begin() + 1, bytes ? kPieces : kVocabulary);
+  if (bytes) names.insert(names.begin() + 2, kMerges);
   std::vector<std::string> missing;
-  for (std::string_view name :
-       {kConfig, kVocabulary, kTokenizer, kTokenizerConfig, kSpecialTokens, kOurs, kWeights}) {
-    if (!is_there(join_path(directory, name))) missing.emplace_back(name);
+  for (std::string_view name : names) {
+    if (!is_there(at(name))) missing.emplace_back(name);
   }
   return missing;
 }
@@ -195,10 +205,11 @@ ModelFolder read_model_folder(std::string_view directory) {
       positions != folder.config.end() && positions->is_number_unsigned()) {
     folder.max_length = positions->get<int64_t>();
   }
+  if (folder.is_roberta()) folder.do_lower_case = false;  // its text stays as it is
   read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
   if (std::string map = join_path(directory, kSpecialTokens); is_there(map)) {
     Json tokens = read_json(map);
-    refuse_other_tokenizers(JsonValue(tokens, map));
+    refuse_other_tokenizers(JsonValue(tokens, map), folder.is_roberta());
   }
   std::string ours = join_path(directory, kOurs);
   folder.bertrain = is_there(ours) ? read_json(ours) : Json();

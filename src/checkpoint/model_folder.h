@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -15,8 +16,8 @@
 namespace bertrain {
 
 struct ModelFolder {
-  Json config;                      // transformers.BertConfig's keys: sizes, rates, hidden_act
-  std::string architecture;         // "BertForSequenceClassification"
+  Json config;               // transformers.BertConfig's or RobertaConfig's keys: sizes, rates, …
+  std::string architecture;  // "BertForSequenceClassification"
   std::vector<std::string> labels;  // by class number; empty: the task has none
   std::string problem_type;         // "single_label_classification", …; empty: left out
   std::optional<double> classifier_dropout;
@@ -24,17 +25,22 @@ struct ModelFolder {
   // Tokens by id, special tokens among them, to be written. Reading leaves it empty: what reads a
   // vocabulary with all its traps is Vocabulary::read, of the folder's vocab.txt.
   std::vector<std::string> vocabulary;
+  // Name and content of the files of another tokenizer (RoBERTa's), written in place of BERT's; what
+  // follows is BERT's. Reading leaves them empty too.
+  std::vector<std::pair<std::string, std::string>> tokenizer;
   bool do_lower_case = true;
   std::optional<bool> strip_accents;  // absent: as do_lower_case
   int64_t max_chars_per_word = 200;
   bool special_tokens_in_text = false;  // [SEP] in a text is that piece, not text
   int64_t max_length = 512;             // tokens of an example at most
 
+  bool is_roberta() const { return config.value("model_type", "") == "roberta"; }
+
   Json bertrain = Json::object();  // kept in bertrain.json as it is: Task::describe() and so on
 };
 
-// Writes config.json, vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json and
-// bertrain.json, then model.safetensors from `weights`, whose names `rename` gives in Hugging
+// Writes config.json, vocab.txt (or RoBERTa's vocab.json and merges.txt), tokenizer.json,
+// tokenizer_config.json, special_tokens_map.json and bertrain.json, then model.safetensors from `weights`, whose names `rename` gives in Hugging
 // Face's (matrices with a kernel's name, by `transposes`, are turned). A weight without a name
 // there is an Error. Every file is replaced whole.
 void write_model_folder(std::string_view directory, const ModelFolder& folder,

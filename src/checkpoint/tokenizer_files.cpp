@@ -64,7 +64,14 @@ Json template_of(int64_t cls, int64_t sep) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> special_tokens() {
+std::vector<std::pair<std::string, std::string>> special_tokens(bool roberta) {
+  if (roberta) {
+    return {{"unk_token", "<unk>"},
+            {"sep_token", "</s>"},
+            {"pad_token", "<pad>"},
+            {"cls_token", "<s>"},
+            {"mask_token", "<mask>"}};
+  }
   std::vector<std::pair<std::string, std::string>> all;
   for (const Special& s : kSpecials) all.emplace_back(s.role, s.token);
   return all;

@@ -15,8 +15,8 @@ namespace bertrain {
 // Error when the vocabulary lacks [UNK], [CLS] or [SEP], without which there is no such tokenizer.
 std::vector<std::pair<std::string, Json>> tokenizer_files(const ModelFolder& folder);
 
-// Role and token of each special token: {"unk_token", "[UNK]"} …
-std::vector<std::pair<std::string, std::string>> special_tokens();
+// Role and token of each special token of a BERT or RoBERTa: {"unk_token", "[UNK]"} …
+std::vector<std::pair<std::string, std::string>> special_tokens(bool roberta);
 
 std::string vocabulary_text(const std::vector<std::string>& tokens);  // one a line
 

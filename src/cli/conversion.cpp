@@ -77,7 +77,8 @@ bool is_encoder(std::string_view name) {
 }
 
 bool is_head(std::string_view name) {
-  bool named = name.starts_with("cls/") || name == "output_weights" || name == "output_bias";
+  bool named = name.starts_with("cls/") || name.starts_with("classifier/dense/") ||
+               name == "output_weights" || name == "output_bias";
   return named && slot_owner(name).empty();
 }
 
@@ -112,8 +113,10 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
   std::vector<std::string> lost;
   for (const auto& [name, type] : wanted) {
     if (used.contains(name)) continue;
+    bool pooler = name.starts_with("bert/pooler/");
+    if (pooler && config.family == Family::roberta) continue;  // its classifiers have none
     names.missing.push_back(name);
-    if (!name.starts_with("bert/pooler/")) lost.push_back(name);
+    if (!pooler) lost.push_back(name);
   }
   std::string problems;
   if (!lost.empty()) {

@@ -48,32 +48,27 @@ std::string vocabulary_lines(const Tokenizer& tokenizer) {
 // The folder's own description where the source is one; else what the heads tell.
 ModelFolder folder_of(const ConvertedModel& model) {
   const CheckpointReader& tensors = model.tensors;
-  const Tokenizer& tokenizer = model.tokenizer;
   std::optional<std::string> source = find_model_folder(model.from);
   ModelFolder folder = source ? read_model_folder(*source) : ModelFolder{};
   folder.config = config_to_hugging_face(model.config);
   const auto has = [&](std::string_view name) { return tensors.tensors().contains(name); };
   if (has("cls/predictions/output_bias")) {
     folder.architecture =
-        has("cls/seq_relationship/output_weights") ? "BertForPreTraining" : "BertForMaskedLM";
+        architecture_of(model.config, has("cls/seq_relationship/output_weights") ? "ForPreTraining"
+                                                                                 : "ForMaskedLM");
   } else if (has("cls/squad/output_weights")) {
-    folder.architecture = "BertForQuestionAnswering";
+    folder.architecture = architecture_of(model.config, "ForQuestionAnswering");
   } else if (has("output_weights")) {
-    folder.architecture = "BertForSequenceClassification";
+    folder.architecture = architecture_of(model.config, "ForSequenceClassification");
     auto classes = static_cast<size_t>(tensors.tensors().at("output_weights").shape[0]);
     if (folder.labels.size() != classes) folder.labels.clear();
     for (size_t i = folder.labels.size(); i < classes; ++i) {
       folder.labels.push_back(fmt::format("LABEL_{}", i));
     }
   } else {
-    folder.architecture = "BertModel";
+    folder.architecture = architecture_of(model.config, "Model");
   }
-  folder.vocabulary = tokenizer.vocabulary().tokens();
-  folder.do_lower_case = tokenizer.options().do_lower_case;
-  folder.strip_accents = tokenizer.options().strip_accents;
-  folder.max_chars_per_word = tokenizer.options().max_chars_per_word;
-  folder.special_tokens_in_text = tokenizer.options().special_tokens_in_text;
-  folder.max_length = model.config.max_position_embeddings;
+  put_tokenizer(model.tokenizer, model.config, folder);
   return folder;
 }
 
@@ -82,7 +77,8 @@ void write_folder(const ConvertedModel& model) {
   for (const auto& [name, type] : model.tensors.tensors()) {
     weights.emplace(name, model.tensors.read(name));
   }
-  write_model_folder(model.to, folder_of(model), weights, to_hugging_face, is_kernel);
+  write_model_folder(model.to, folder_of(model), weights, to_hugging_face_of(model.config.family),
+                     is_kernel);
 }
 
 void write_all(const std::string& to, CheckpointFormat format, const CheckpointReader& tensors) {
@@ -114,6 +110,10 @@ void require_unused(const std::string& to, const std::string& format, bool overw
 
 void write_converted(const ConvertedModel& model) {
   bool is_tf = model.format.starts_with("tf");
+  if (is_tf && model.config.family == Family::roberta) {
+    throw usage_error(
+        "--to={}: Google's formats have no RoBERTa; --format=hf or safetensors expected", model.to);
+  }
   if (is_tf) {
     std::string place = place_of(model.to);
     write_beside(join_path(place, "bert_config.json"),

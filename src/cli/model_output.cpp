@@ -2,6 +2,7 @@
 #include "cli/model_output.h"
 
 #include "checkpoint/model_folder.h"
+#include "cli/model_source.h"
 #include "model/names.h"
 
 namespace bertrain {
@@ -11,23 +12,19 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   Json description = task.describe();
   ModelFolder folder;
   folder.config = config_to_hugging_face(config);
-  folder.architecture = "BertForPreTraining";
+  folder.architecture = architecture_of(config, "ForPreTraining");
   if (auto labels = description.find("labels"); labels != description.end()) {
-    folder.architecture = "BertForSequenceClassification";
+    folder.architecture = architecture_of(config, "ForSequenceClassification");
     folder.problem_type = "single_label_classification";
     folder.labels = labels->get<std::vector<std::string>>();
   }
   if (auto dropout = description.find("classifier_dropout"); dropout != description.end()) {
     folder.classifier_dropout = dropout->get<double>();
   }
-  folder.vocabulary = tokenizer.vocabulary().tokens();
-  folder.do_lower_case = tokenizer.options().do_lower_case;
-  folder.strip_accents = tokenizer.options().strip_accents;
-  folder.max_chars_per_word = tokenizer.options().max_chars_per_word;
-  folder.special_tokens_in_text = tokenizer.options().special_tokens_in_text;
-  folder.max_length = config.max_position_embeddings;
+  put_tokenizer(tokenizer, config, folder);
   folder.bertrain = {{"task", description}, {"about", about}};
-  write_model_folder(path, folder, state.snapshot(false), to_hugging_face, is_kernel);
+  write_model_folder(path, folder, state.snapshot(false), to_hugging_face_of(config.family),
+                     is_kernel);
 }
 
 }  // namespace bertrain

@@ -12,6 +12,7 @@
 #include "checkpoint/widened.h"
 #include "model/names.h"
 #include "storage/storage.h"
+#include "text/byte_bpe_files.h"
 
 namespace bertrain {
 namespace {
@@ -98,17 +99,40 @@ BertConfig config_of(const ModelFolder& folder, const std::string& path) {
   return config_from_hugging_face(folder.config, join_path(path, "config.json"));
 }
 
+std::string architecture_of(const BertConfig& config, std::string_view end) {
+  return fmt::format("{}{}", config.family == Family::roberta ? "Roberta" : "Bert", end);
+}
+
+void put_tokenizer(const Tokenizer& tokenizer, const BertConfig& config, ModelFolder& folder) {
+  folder.max_length = config.positions();
+  folder.special_tokens_in_text = tokenizer.options().special_tokens_in_text;
+  if (tokenizer.byte_bpe()) {
+    const Vocabulary& vocabulary = tokenizer.vocabulary();
+    folder.config["bos_token_id"] = vocabulary.id(tokenizer.special().classify);
+    folder.config["eos_token_id"] = vocabulary.id(tokenizer.special().separate);
+    folder.tokenizer = byte_bpe_files(tokenizer, folder.max_length);
+    return;
+  }
+  folder.vocabulary = tokenizer.vocabulary().tokens();
+  folder.do_lower_case = tokenizer.options().do_lower_case;
+  folder.strip_accents = tokenizer.options().strip_accents;
+  folder.max_chars_per_word = tokenizer.options().max_chars_per_word;
+}
+
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
+  TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
+                              .strip_accents = folder.strip_accents,
+                              .max_chars_per_word = folder.max_chars_per_word,
+                              .special_tokens_in_text = folder.special_tokens_in_text};
+  if (folder.is_roberta()) {
+    return std::make_shared<const Tokenizer>(read_byte_bpe(path), options);
+  }
   std::string file = join_path(path, "vocab.txt");
   if (!exists(file)) {
     throw error("{}: not there; a model folder needs the vocabulary of its model, one piece a line",
                 file);
   }
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
-  TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
-                              .strip_accents = folder.strip_accents,
-                              .max_chars_per_word = folder.max_chars_per_word,
-                              .special_tokens_in_text = folder.special_tokens_in_text};
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
 }
 
@@ -120,7 +144,11 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
       return task->json();
     }
   }
-  if (folder.architecture == "BertForSequenceClassification" && !folder.labels.empty()) {
+  std::string_view model = folder.architecture;
+  for (std::string_view start : {"Bert", "Roberta"}) {
+    if (model.starts_with(start)) model.remove_prefix(start.size());
+  }
+  if (model == "ForSequenceClassification" && !folder.labels.empty()) {
     std::set<std::string> names;
     for (const std::string& label : folder.labels) {
       if (!names.insert(label).second) {
@@ -130,7 +158,7 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     }
     return {{"task", "classification"}, {"labels", folder.labels}};
   }
-  if (folder.architecture == "BertForPreTraining" || folder.architecture == "BertForMaskedLM") {
+  if (model == "ForPreTraining" || model == "ForMaskedLM") {
     return {{"task", "pretraining"}};
   }
   return nullptr;
@@ -195,6 +223,12 @@ std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
     folder.strip_accents = text.strip_accents;
     folder.max_chars_per_word = text.max_input_chars_per_word;
     folder.special_tokens_in_text = text.special_tokens_in_text;
+    if (folder.is_roberta() && (text.do_lower_case || text.strip_accents.value_or(false))) {
+      throw usage_error(
+          "{} is a RoBERTa: its pieces are of text as it is, neither lower-cased nor "
+          "stripped of accents",
+          folder_path_);
+    }
     return tokenizer_of(folder, folder_path_);
   }
   return std::make_shared<const Tokenizer>(text.tokenizer({kUnknown, kClassify, kSeparate}));
@@ -206,6 +240,15 @@ std::vector<std::string> ModelOptions::files() const {
 
 BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& tokenizer) const {
   const Vocabulary& vocabulary = tokenizer.vocabulary();
+  auto of_its_kind = [&](const BertConfig& shape, const std::string& place) {
+    bool roberta = shape.family == Family::roberta;
+    if (roberta != (tokenizer.byte_bpe() != nullptr)) {
+      throw usage_error("{} is a {}, and {} a vocabulary of a {}", place,
+                        roberta ? "RoBERTa" : "BERT", vocabulary.name(),
+                        roberta ? "BERT" : "RoBERTa");
+    }
+    return shape;
+  };
   if (!model.empty()) {
     if (!bert_config_file.empty() || !init_checkpoint.empty()) {
       throw usage_error(
@@ -213,7 +256,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
           "--init_checkpoint nor --bert_config_file",
           model);
     }
-    return new_config(model, preset, vocabulary.size());
+    return of_its_kind(new_config(model, preset, vocabulary.size()), "--model=" + model);
   }
   BertConfig config;
   std::string place = bert_config_file;
@@ -235,7 +278,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
         "large), --bert_config_file, or --init_checkpoint");
   }
   vocabulary.check_fits(config.vocab_size, place);
-  return config;
+  return of_its_kind(config, place);
 }
 
 }  // namespace bertrain

@@ -17,13 +17,18 @@ namespace bertrain {
 // A model folder at the path: the folder itself, or model/ of a run. nullopt: neither.
 std::optional<std::string> find_model_folder(const std::string& path);
 
-// A folder's parts in our terms: its configuration, and the tokenizer of its vocab.txt.
+// A folder's parts in our terms: its configuration, and the tokenizer of its vocab.txt, or RoBERTa's of
+// its tokenizer.json or vocab.json and merges.txt.
 BertConfig config_of(const ModelFolder& folder, const std::string& path);
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
 // Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels,
 // and for one with a masked LM "pretraining".
 // Null: the folder says nothing of a task. Throws Error when what it says does not name one.
 Json task_of(const ModelFolder& folder, const std::string& path);
+// The tokenizer's part of a folder to be written.
+void put_tokenizer(const Tokenizer& tokenizer, const BertConfig& config, ModelFolder& folder);
+// transformers' class of the model: "BertFor…", or "RobertaFor…" with that end.
+std::string architecture_of(const BertConfig& config, std::string_view end);
 std::string task_file(const std::string& path);  // where a folder has it
 
 // A checkpoint of any kind whose tensors have our names (Google's).

@@ -184,7 +184,7 @@ void run_plan(Args args, std::ostream& out) {
   use_threads(o.threads);
   BertConfig config =
       model_shape(o.model, o.bert_config_file, o.preset, static_cast<size_t>(o.vocab_size));
-  require_between("max_seq_length", o.max_seq_length, 1, config.max_position_embeddings);
+  require_between("max_seq_length", o.max_seq_length, 1, config.positions());
   o.max_predictions_per_seq = std::min(o.max_predictions_per_seq, o.max_seq_length);
   config.recompute = config.recompute || o.recompute;
   std::unique_ptr<Task> task = make_task_of(o, config);

@@ -63,7 +63,8 @@ void run_pretrain(Args args, std::ostream& out) {
     job.arguments.assign(args.begin(), args.end());
     job.settings = options_to_json(o.each());
     job.tokenizer = o.model.tokenizer();
-    job.tokenizer->vocabulary().require({kMask});  // what the records' targets are hidden behind
+    // what the records' targets are hidden behind
+    job.tokenizer->vocabulary().require({job.tokenizer->special().mask});
     job.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
     job.inputs = o.model.files();

@@ -156,6 +156,10 @@ void run_extend(Args args, std::ostream& out) {
   require_unused(o.to, format, o.overwrite);
   std::shared_ptr<const Tokenizer> tokenizer = o.model.tokenizer();
   BertConfig config = o.model.config("", *tokenizer);
+  if (tokenizer->byte_bpe()) {
+    throw usage_error(
+        "--from={}: a RoBERTa's pieces are made by merges, which no list of words gives", o.from);
+  }
 
   Words words = read_words(o.words_file, *tokenizer);
   std::vector<std::string> tokens = tokenizer->vocabulary().tokens();

@@ -13,6 +13,11 @@ Dropout slot_dropout(const Scope& s, const Slots& slots, double rate) {
   return {s.dropout_key(), slots.number, slots.position, rate};
 }
 
+// Rows of the position table: those of most models are the positions themselves.
+Tensor counted_from(int64_t first, Tensor position) {
+  return first == 0 ? position : position + static_cast<double>(first);
+}
+
 // word + type + position, normalized: added up in f32, which spares the word table a conversion.
 Tensor embeddings(const Scope& s, const BertConfig& c, const Slots& slots) {
   auto guard = s.enter();
@@ -23,8 +28,8 @@ Tensor embeddings(const Scope& s, const BertConfig& c, const Slots& slots) {
   Tensor words = gather_rows(table("word_embeddings", c.vocab_size), slots.input_ids);  // [R, S, H]
   s.recording().mark(std::string(kWordRows), words);
   Tensor types = gather_rows(table("token_type_embeddings", c.type_vocab_size), slots.segment_ids);
-  Tensor places =
-      gather_rows(table("position_embeddings", c.max_position_embeddings), slots.position);
+  Tensor places = gather_rows(table("position_embeddings", c.max_position_embeddings),
+                              counted_from(c.first_position, slots.position));
   NormParameters norm = norm_parameters(s / "LayerNorm", c.hidden_size);
   Tensor x = layer_norm(words + types + places, norm.gamma, norm.beta, c.layer_norm_eps).y;
   DType compute = s.recording().options().compute;

@@ -100,13 +100,26 @@ class Reader {
     fail(key, *json, "one of " + known);
   }
 
-  // A key that may only have one value, because nothing else is built here.
-  void only(const char* key, std::string_view wanted) const {
+  void number(const char* key, int64_t& value, int64_t most) const {
+    const Json* json = find(key);
+    if (json == nullptr) return;
+    // What is beyond 64 bits with a sign is negative here.
+    if (!json->is_number_integer() || json->get<int64_t>() < 0 || json->get<int64_t>() > most) {
+      fail(key, *json, fmt::format("a whole number from 0 to {}", most));
+    }
+    value = json->get<int64_t>();
+  }
+
+  // A key that may only have these values, because nothing else is built here.
+  void only(const char* key, std::initializer_list<std::string_view> wanted) const {
     const Json* json = find(key);
     if (json == nullptr || json->is_null()) return;
-    if (!json->is_string() || json->get_ref<const std::string&>() != wanted) {
-      fail(key, *json, fmt::format("\"{}\"", wanted));
+    std::string known;
+    for (std::string_view value : wanted) {
+      if (json->is_string() && json->get_ref<const std::string&>() == value) return;
+      known += fmt::format("{}\"{}\"", known.empty() ? "" : " or ", value);
     }
+    fail(key, *json, known);
   }
 
   [[noreturn]] void fail(const char* key, const Json& value, const std::string& expected) const {
@@ -158,15 +171,43 @@ BertConfig config_from_google(const Json& json, std::string_view place) {
   return config;
 }
 
+namespace {
+
+BertConfig roberta_from_hugging_face(const Reader& reader) {
+  // The defaults of transformers.RobertaConfig.
+  BertConfig config;
+  config.family = Family::roberta;
+  config.vocab_size = 50265;
+  config.type_vocab_size = 2;
+  config.hidden_act = Activation::gelu_erf;
+  // Its masked LM has this one whatever is said here, so that another would mean two things.
+  reader.only("hidden_act", {"gelu"});
+  reader.only("position_embedding_type", {"absolute"});
+  read_shape(reader, config);
+  int64_t padding = 1;
+  reader.number("pad_token_id", padding, config.max_position_embeddings);
+  config.first_position = padding + 1;
+  if (config.positions() < 1) {
+    throw error("{}: max_position_embeddings is {}; more than pad_token_id + 1 ({}) expected",
+                reader.place(), config.max_position_embeddings, config.first_position);
+  }
+  return config;
+}
+
+}  // namespace
+
 BertConfig config_from_hugging_face(const Json& json, std::string_view place) {
   Reader reader(json, place);
+  if (const Json* type = reader.find("model_type"); type != nullptr && *type == "roberta") {
+    return roberta_from_hugging_face(reader);
+  }
   // The defaults of transformers.BertConfig.
   BertConfig config;
   config.vocab_size = 30522;
   config.type_vocab_size = 2;
   config.hidden_act = Activation::gelu_erf;
-  reader.only("model_type", "bert");
-  reader.only("position_embedding_type", "absolute");
+  reader.only("model_type", {"bert", "roberta"});
+  reader.only("position_embedding_type", {"absolute"});
   reader.activation("hidden_act", config.hidden_act, kHuggingFaceActivations);
   read_shape(reader, config);
   return config;
@@ -211,9 +252,10 @@ Json config_to_google(const BertConfig& config) {
 Json config_to_hugging_face(const BertConfig& config) {
   Json json = shape_to_json(config, kHuggingFaceActivations);
   json["layer_norm_eps"] = config.layer_norm_eps;
-  json["model_type"] = "bert";
+  bool roberta = config.family == Family::roberta;
+  json["model_type"] = roberta ? "roberta" : "bert";
   json["position_embedding_type"] = "absolute";
-  json["pad_token_id"] = 0;
+  json["pad_token_id"] = roberta ? config.first_position - 1 : 0;
   return json;
 }
 

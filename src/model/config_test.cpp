@@ -60,6 +60,22 @@ TEST(Config, RoundTrips) {
   }
 }
 
+TEST(Config, RobertaCountsPositionsBehindItsPadding) {
+  Json json = Json::parse(R"({"model_type": "roberta", "max_position_embeddings": 514,
+                              "type_vocab_size": 1, "layer_norm_eps": 1e-5})");
+  BertConfig c = config_from_hugging_face(json, "c");
+  EXPECT_EQ(c.family, Family::roberta);
+  EXPECT_EQ(c.vocab_size, 50265);
+  EXPECT_EQ(c.first_position, 2);
+  EXPECT_EQ(c.positions(), 512);
+  EXPECT_EQ(c.hidden_act, Activation::gelu_erf);
+  Json back = config_to_hugging_face(c);
+  EXPECT_EQ(back["model_type"], "roberta");
+  EXPECT_EQ(back["pad_token_id"], 1);
+  EXPECT_EQ(config_to_hugging_face(config_from_hugging_face(back, "c")), back);
+  EXPECT_EQ(BertConfig{}.positions(), 512);
+}
+
 TEST(Config, ErrorsNameKeyValueAndExpectation) {
   EXPECT_THAT(refusal("[]"), HasSubstr("c.json: a JSON object"));
   EXPECT_THAT(refusal("{}"), HasSubstr("vocab_size is missing"));
@@ -74,8 +90,14 @@ TEST(Config, ErrorsNameKeyValueAndExpectation) {
               HasSubstr("hidden_dropout_prob is 1"));
   EXPECT_THAT(refusal(R"({"vocab_size": 9, "hidden_size": 10, "num_attention_heads": 3})"),
               HasSubstr("hidden_size is 10; a multiple of num_attention_heads (3)"));
-  EXPECT_THAT(refusal(R"({"model_type": "roberta"})", false),
-              HasSubstr("model_type is \"roberta\"; \"bert\" expected"));
+  EXPECT_THAT(refusal(R"({"model_type": "albert"})", false),
+              HasSubstr("model_type is \"albert\"; \"bert\" or \"roberta\" expected"));
+  EXPECT_THAT(refusal(R"({"model_type": "roberta", "hidden_act": "relu"})", false),
+              HasSubstr("hidden_act is \"relu\"; \"gelu\" expected"));
+  EXPECT_THAT(refusal(R"({"model_type": "roberta", "pad_token_id": -1})", false),
+              HasSubstr("pad_token_id is -1; a whole number from 0"));
+  EXPECT_THAT(refusal(R"({"model_type": "roberta", "max_position_embeddings": 2})", false),
+              HasSubstr("more than pad_token_id + 1 (2)"));
 }
 
 TEST(Config, ParametersAreCountedBeforeAnythingIsBuilt) {

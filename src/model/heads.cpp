@@ -39,15 +39,32 @@ Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor poole
   return logits(s, pooled, weights, "output_bias");
 }
 
+namespace {
+
+// An example has one vector: position 0 of its own key.
+Tensor drop_out(const Scope& root, const ClassifierHead& head, Tensor vector,
+                Tensor example_number) {
+  if (!root.training() || head.dropout <= 0) return vector;
+  Tensor position = full(root.graph(), example_number.shape(), 0, DType::i32);
+  Tensor key = (root / "classifier").dropout_key();
+  return dropout(vector, {key, example_number, position, head.dropout});
+}
+
+}  // namespace
+
+Tensor classifier_input(const Scope& root, const BertConfig& c, const ClassifierHead& head,
+                        Tensor hidden, Tensor first_slot, Tensor example_number) {
+  if (c.family == Family::bert) return pooled_output(root, c, hidden, first_slot);
+  Scope s = root / "classifier";
+  auto guard = s.enter();
+  Tensor first = drop_out(root, head, take_slots(hidden, first_slot), example_number);  // [E, H]
+  return tanh(dense(s / "dense", first, c.hidden_size, c.initializer_range));
+}
+
 Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor pooled,
                          Tensor example_number) {
   auto guard = root.enter();
-  if (root.training() && head.dropout > 0) {
-    // An example has one pooled vector: position 0 of its own key.
-    Tensor position = full(root.graph(), example_number.shape(), 0, DType::i32);
-    Tensor key = (root / "classifier").dropout_key();
-    pooled = dropout(pooled, {key, example_number, position, head.dropout});
-  }
+  pooled = drop_out(root, head, pooled, example_number);
   constexpr double kStddev = 0.02;  // fixed in the reference code, whatever initializer_range is
   Tensor weights = root.param("output_weights", {head.classes, pooled.extent(-1)},
                               {Init::truncated_normal, kStddev});

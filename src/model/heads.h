@@ -29,6 +29,11 @@ struct ClassifierHead {
   double dropout = 0.1;  // of the pooled vector in training: fixed at 0.1 in Google's code,
                          // hidden_dropout_prob in TF 2's and Hugging Face's
 };
+// What the classifier looks at, [E, H]: BERT's pooled output. RoBERTa has a dense layer of the head's
+// own in the pooler's place, with a dropout before it: parameters classifier/dense/{kernel, bias}.
+Tensor classifier_input(const Scope& root, const BertConfig& config, const ClassifierHead& head,
+                        Tensor hidden, Tensor first_slot, Tensor example_number);
+
 // pooled [E, H], example_number u32 [E] → f32 [E, C]. Parameters output_weights [C, H], first
 // values of deviation 0.02 whatever the config says, and output_bias [C].
 Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor pooled,

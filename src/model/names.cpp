@@ -25,6 +25,20 @@ constexpr Pair kWhole[] = {
     {"cls/squad/output_bias", "qa_outputs.bias"},
 };
 
+// Where RoBERTa's heads have other names.
+constexpr Pair kRoberta[] = {
+    {"cls/predictions/output_bias", "lm_head.bias"},
+    {"cls/predictions/transform/dense/kernel", "lm_head.dense.weight"},
+    {"cls/predictions/transform/dense/bias", "lm_head.dense.bias"},
+    {"cls/predictions/transform/LayerNorm/gamma", "lm_head.layer_norm.weight"},
+    {"cls/predictions/transform/LayerNorm/beta", "lm_head.layer_norm.bias"},
+    {"classifier/dense/kernel", "classifier.dense.weight"},
+    {"classifier/dense/bias", "classifier.dense.bias"},
+    {"output_weights", "classifier.out_proj.weight"},
+    {"output_bias", "classifier.out_proj.bias"},
+};
+constexpr std::string_view kBertStart = "bert.", kRobertaStart = "roberta.";
+
 // The last part of all other names. Of two lines that fit ours, the first is what is written.
 constexpr Pair kLast[] = {{"LayerNorm/gamma", "LayerNorm.weight"},
                           {"LayerNorm/beta", "LayerNorm.bias"},
@@ -34,9 +48,9 @@ constexpr Pair kLast[] = {{"LayerNorm/gamma", "LayerNorm.weight"},
                           {"/bias", ".bias"}};
 
 // What other names repeat, or what is computed and not learnt.
-constexpr std::string_view kNoParameters[] = {"cls.predictions.decoder.weight",
-                                              "cls.predictions.decoder.bias",
-                                              "bert.embeddings.position_ids"};
+constexpr std::string_view kNoParameters[] = {
+    "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "lm_head.decoder.weight",
+    "lm_head.decoder.bias", "bert.embeddings.position_ids"};
 
 constexpr std::string_view kOurLayer = "bert/encoder/layer_", kTheirLayer = "bert.encoder.layer.";
 
@@ -69,6 +83,9 @@ std::string change_parts(std::string_view name, std::string_view layer, std::str
 // Names as the task's model has them: without a wrapper's prefix, and with the encoder's own.
 std::string unwrapped(std::string_view name) {
   while (name.starts_with("module.")) name.remove_prefix(7);
+  if (name.starts_with(kRobertaStart)) {
+    return std::string(kBertStart) + std::string(name.substr(kRobertaStart.size()));
+  }
   for (std::string_view start : {"embeddings.", "encoder.layer.", "pooler."}) {
     if (name.starts_with(start)) return "bert." + std::string(name);
   }
@@ -90,11 +107,28 @@ std::string to_hugging_face(std::string_view name) {
   return "";
 }
 
+std::string to_hugging_face_roberta(std::string_view name) {
+  for (const Pair& p : kRoberta) {
+    if (p.ours == name) return std::string(p.theirs);
+  }
+  std::string theirs = to_hugging_face(name);
+  // A head that only BERT has keeps BERT's name for it.
+  if (!theirs.starts_with(kBertStart)) return theirs;
+  return std::string(kRobertaStart) + theirs.substr(kBertStart.size());
+}
+
+std::function<std::string(std::string_view)> to_hugging_face_of(Family family) {
+  return family == Family::roberta ? to_hugging_face_roberta : to_hugging_face;
+}
+
 std::string from_hugging_face(std::string_view name) {
   if (name.find('/') != std::string_view::npos) return std::string(name);
   std::string inner = unwrapped(name);
   for (std::string_view n : kNoParameters) {
     if (inner == n) return "";
+  }
+  for (const Pair& p : kRoberta) {
+    if (p.theirs == inner) return std::string(p.ours);
   }
   for (const Pair& p : kWhole) {
     if (p.theirs == inner) return std::string(p.ours);

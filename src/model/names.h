@@ -1,9 +1,12 @@
-// What parameters are called elsewhere: Google's names (ours) ↔ Hugging Face's.
+// What parameters are called elsewhere: Google's names (ours) ↔ Hugging Face's of BERT and RoBERTa.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/config.h"
 
 namespace bertrain {
 
@@ -11,6 +14,9 @@ namespace bertrain {
 // "bert.encoder.layer.0.attention.self.query.weight". "" for what Hugging Face has no name for
 // (optimizer slots, counters).
 std::string to_hugging_face(std::string_view name);
+// The same of a RoBERTa, whose encoder is "roberta." there and whose heads have other names.
+std::string to_hugging_face_roberta(std::string_view name);
+std::function<std::string(std::string_view)> to_hugging_face_of(Family family);
 
 // The way back. Prefixes that wrappers add ("module.") are taken off, encoders saved without their
 // head ("encoder.layer.0…") get theirs, and LayerNorm's gamma and beta are known as well as weight

@@ -70,6 +70,27 @@ TEST(Names, FormsInTheWild) {
   EXPECT_EQ(from_hugging_face("module.classifier.bias"), "output_bias");
 }
 
+TEST(Names, RobertaHasItsOwn) {
+  std::vector<std::string> names = our_names();
+  names.insert(names.end(), {"classifier/dense/kernel", "classifier/dense/bias"});
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    std::string theirs = to_hugging_face_roberta(name);
+    EXPECT_TRUE(seen.insert(theirs).second) << theirs;
+    EXPECT_EQ(from_hugging_face(theirs), name);
+    EXPECT_EQ(from_hugging_face("module." + theirs), name);
+  }
+  EXPECT_EQ(to_hugging_face_roberta("bert/encoder/layer_3/intermediate/dense/kernel"),
+            "roberta.encoder.layer.3.intermediate.dense.weight");
+  EXPECT_EQ(to_hugging_face_roberta("cls/predictions/transform/LayerNorm/gamma"),
+            "lm_head.layer_norm.weight");
+  EXPECT_EQ(to_hugging_face_roberta("output_weights"), "classifier.out_proj.weight");
+  EXPECT_EQ(to_hugging_face("classifier/dense/kernel"), "");
+  EXPECT_EQ(from_hugging_face("lm_head.decoder.weight"), "");
+  EXPECT_EQ(from_hugging_face("roberta.embeddings.position_ids"), "");
+  EXPECT_TRUE(are_hugging_face({"roberta.embeddings.word_embeddings.weight"}));
+}
+
 TEST(Names, WhatIsNoParameterIsLeftOut) {
   EXPECT_EQ(from_hugging_face("cls.predictions.decoder.weight"), "");
   EXPECT_EQ(from_hugging_face("cls.predictions.decoder.bias"), "");
@@ -79,8 +100,9 @@ TEST(Names, WhatIsNoParameterIsLeftOut) {
 }
 
 TEST(Names, OtherNamesAreLeftAlone) {
-  for (const char* name : {"bert/pooler/dense/kernel", "global_step", "roberta.pooler.dense.weight",
-                           "bert.encoder.layer.0.crossattention.what", "", "."}) {
+  for (const char* name :
+       {"bert/pooler/dense/kernel", "global_step", "roberta.contact_head.dense.weight",
+        "bert.encoder.layer.0.crossattention.what", "", "."}) {
     EXPECT_EQ(from_hugging_face(name), name);
   }
   EXPECT_TRUE(are_hugging_face({"x", "bert.embeddings.word_embeddings.weight"}));

@@ -59,16 +59,18 @@ class Classification final : public Task {
     if (options_.label_column.empty()) options_.label_column = "label";
     bool pairs = !options_.text_b_column.empty();
     if (options_.max_seq_length == 0) {
-      int64_t positions = config_.max_position_embeddings, least = PairEncoder::least_length(pairs);
+      int64_t positions = config_.positions(),
+              least = PairEncoder::least_length(tokenizer_->special(), pairs);
       if (positions < least) {
         throw usage_error(
-            "the model's max_position_embeddings is {}: {} needs {} positions at least, for [CLS], "
-            "[SEP] and a piece each",
-            positions, pairs ? "a pair of texts" : "a text", least);
+            "the model's max_position_embeddings is {}: {} needs {} positions at least, for {}, {} "
+            "and a piece each",
+            positions, pairs ? "a pair of texts" : "a text", least, tokenizer_->special().classify,
+            tokenizer_->special().separate);
       }
       options_.max_seq_length = std::min<int64_t>(128, positions);
     }
-    if (pairs && config_.type_vocab_size < 2) {
+    if (pairs && config_.type_vocab_size < tokenizer_->special().segments) {
       throw usage_error(
           "--text_b_column={}: a pair of texts needs two token types, and the model's "
           "type_vocab_size is {}; a model with two is needed, or texts in one column",
@@ -85,9 +87,9 @@ class Classification final : public Task {
       throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
                         options_.classifier_dropout, kMostClassifierDropout);
     }
-    if (options_.max_seq_length > config_.max_position_embeddings) {
+    if (options_.max_seq_length > config_.positions()) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                        options_.max_seq_length, config_.max_position_embeddings);
+                        options_.max_seq_length, config_.positions());
     }
     encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length, pairs);
     try {
@@ -139,9 +141,11 @@ class Classification final : public Task {
 
   Outputs build(const Scope& scope, const Inputs& batch) const override {
     Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
-    Tensor pooled = pooled_output(scope, config_, hidden, batch.at("first_slot"));
     ClassifierHead head{static_cast<int64_t>(labels_->size()), options_.classifier_dropout};
-    Tensor logits = classifier_logits(scope, head, pooled, batch.at("example_number"));  // [E, C]
+    Tensor number = batch.at("example_number");
+    Tensor pooled =
+        classifier_input(scope, config_, head, hidden, batch.at("first_slot"), number);  // [E, H]
+    Tensor logits = classifier_logits(scope, head, pooled, number);                      // [E, C]
     Tensor loss = softmax_cross_entropy(logits, batch.at("label")).loss;
     return {{{"classification_loss", loss}}, {{"probabilities", softmax(logits)}, {"loss", loss}}};
   }
@@ -214,7 +218,7 @@ void Classification::take(const JsonValue& description) {
   }
   if (options_.max_seq_length > 0) return;
   if (std::optional<JsonValue> found = description.find("max_seq_length")) {
-    options_.max_seq_length = found->integer(1, config_.max_position_embeddings);
+    options_.max_seq_length = found->integer(1, config_.positions());
   }
 }
 

@@ -10,13 +10,14 @@ namespace bertrain {
 PairEncoder::PairEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, bool pairs)
     : tokenizer_(tokenizer),
       max_length_(static_cast<size_t>(std::max<int64_t>(max_seq_length, 0))),
-      classify_(tokenizer.vocabulary().id(kClassify)),
-      separate_(tokenizer.vocabulary().id(kSeparate)) {
-  int64_t least = least_length(pairs);
+      separators_(static_cast<size_t>(tokenizer.special().separators_between)),
+      classify_(tokenizer.vocabulary().id(tokenizer.special().classify)),
+      separate_(tokenizer.vocabulary().id(tokenizer.special().separate)) {
+  int64_t least = least_length(tokenizer.special(), pairs);
   if (max_seq_length < least) {
-    throw usage_error(
-        "--max_seq_length={}: {} needs {} at least, for [CLS], [SEP] and a piece each",
-        max_seq_length, pairs ? "a pair of texts" : "a text", least);
+    throw usage_error("--max_seq_length={}: {} needs {} at least, for {}, {} and a piece each",
+                      max_seq_length, pairs ? "a pair of texts" : "a text", least,
+                      tokenizer.special().classify, tokenizer.special().separate);
   }
 }
 
@@ -29,7 +30,7 @@ PairInput PairEncoder::encode(std::string_view a, std::string_view b) const {
   tokenizer_.append_ids(a, ids);
   size_t m = ids.size() - 1, n = second.size();
   size_t pieces = m + n;
-  size_t room = max_length_ - (second.empty() ? 2 : 3);
+  size_t room = max_length_ - (second.empty() ? 2 : 2 + separators_);
   if (n == 0) {
     m = std::min(m, room);
   } else if (m + n > room) {
@@ -49,9 +50,11 @@ PairInput PairEncoder::encode(std::string_view a, std::string_view b) const {
   ids.push_back(separate_);
   input.first = static_cast<uint32_t>(ids.size());
   if (n > 0) {
+    ids.insert(ids.end(), separators_ - 1, separate_);
     ids.insert(ids.end(), second.begin(), second.begin() + static_cast<int64_t>(n));
     ids.push_back(separate_);
   }
+  if (tokenizer_.special().segments == 1) input.first = static_cast<uint32_t>(ids.size());
   return input;
 }
 

@@ -1,4 +1,5 @@
-// One text or two as the ids that BERT reads: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
+// One text or two as the ids that a model reads: [CLS] A [SEP], or [CLS] A [SEP] B [SEP]; RoBERTa's
+// are <s> A </s>, or <s> A </s></s> B </s>.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,25 @@ namespace bertrain {
 
 struct PairInput {
   std::vector<int32_t> ids;  // at most max_seq_length
-  uint32_t first = 0;        // ids of segment 0: [CLS] A [SEP]; the others are of segment 1
-  uint64_t cut = 0;          // pieces that did not fit
+  uint32_t first =
+      0;             // ids of segment 0: [CLS] A [SEP], RoBERTa's all; the others are of segment 1
+  uint64_t cut = 0;  // pieces that did not fit
 };
 
 // The reference's rule: a single text is cut at its end; of two, the longer one loses its last
 // piece (B when they are equal) until both fit. A B without any piece makes a single text.
 class PairEncoder {
  public:
-  // Throws a usage error if max_seq_length has no room for one piece of each text (pairs: 5).
+  // Throws a usage error if max_seq_length has no room for one piece of each text (BERT's pairs: 5).
   PairEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, bool pairs);
-  static int64_t least_length(bool pairs) { return pairs ? 5 : 3; }
+  static int64_t least_length(const SpecialTokens& special, bool pairs) {
+    return pairs ? 4 + special.separators_between : 3;
+  }
   PairInput encode(std::string_view a, std::string_view b) const;  // safe from many threads
 
  private:
   const Tokenizer& tokenizer_;
-  size_t max_length_;
+  size_t max_length_, separators_;
   int32_t classify_, separate_;
 };
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/byte_bpe.h"
+#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
@@ -96,6 +98,25 @@ TEST(PairInput, FeaturesForThePacker) {
   add_input(example, ids.data(), 5, 3);
   EXPECT_THAT(integers(example, "input_ids"), ElementsAre(2, 5, 3, 6, 3));
   EXPECT_THAT(integers(example, "segment_ids"), ElementsAre(0, 0, 0, 1, 1));
+}
+
+// RoBERTa's: two separators between, all of one segment, whatever is cut.
+TEST(PairInput, RobertaHasTwoSeparatorsBetween) {
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+  for (int byte = 0; byte < 256; ++byte) {
+    append_utf8(byte_character(static_cast<uint8_t>(byte)), tokens.emplace_back());
+  }
+  Tokenizer tokenizer(ByteBpeModel{Vocabulary(std::move(tokens)), {}}, {});
+  int32_t a = tokenizer.vocabulary().id("a"), b = tokenizer.vocabulary().id("b");
+  PairEncoder encoder(tokenizer, 8, true);
+  EXPECT_THAT(encoder.encode("a", "bb").ids, ElementsAre(0, a, 2, 2, b, b, 2));
+  PairInput cut = encoder.encode("aaaaa", "bbbbb");
+  EXPECT_THAT(cut.ids, ElementsAre(0, a, a, 2, 2, b, b, 2));
+  EXPECT_EQ(cut.first, cut.ids.size());
+  EXPECT_EQ(cut.cut, 6u);
+  EXPECT_THAT(encoder.encode("a", "").ids, ElementsAre(0, a, 2));
+  EXPECT_EQ(PairEncoder::least_length(tokenizer.special(), true), 6);
+  EXPECT_THROW(PairEncoder(tokenizer, 5, true), Error);
 }
 
 }  // namespace

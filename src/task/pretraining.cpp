@@ -77,6 +77,12 @@ class Pretraining final : public Task {
       : options_(std::move(options)), config_(config) {
     if (!options_.input_file.empty()) files_["train"] = expand_globs(options_.input_file);
     if (!options_.eval_file.empty()) files_["dev"] = expand_globs(options_.eval_file);
+    if (!files_.empty() && config_.family == Family::roberta) {
+      throw usage_error(
+          "{}: records are for BERT, which is trained on pairs of sentences; the model is a "
+          "RoBERTa, which has no head for them",
+          options_.input_file.empty() ? options_.eval_file : options_.input_file);
+    }
     // The training files first: it is theirs that the others must be like.
     for (const std::string& split : splits()) {
       std::vector<std::string>& files = files_[split];
@@ -87,9 +93,9 @@ class Pretraining final : public Task {
                     split == "train" ? "train on" : "evaluate on");
       }
     }
-    if (options_.max_seq_length > config_.max_position_embeddings) {
+    if (options_.max_seq_length > config_.positions()) {
       throw usage_error("records of {} tokens are beyond the model's {} positions",
-                        options_.max_seq_length, config_.max_position_embeddings);
+                        options_.max_seq_length, config_.positions());
     }
   }
 

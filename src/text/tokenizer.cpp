@@ -234,6 +234,12 @@ Tokenizer::Tokenizer(ByteBpeModel model, const TokenizerOptions& options)
   cutter_ = std::move(bpe);
 }
 
+Tokenizer Tokenizer::with(TokenizerOptions options) const {
+  Vocabulary copy(vocabulary_->tokens(), vocabulary_->name());
+  if (byte_bpe_) return {ByteBpeModel{std::move(copy), *byte_bpe_}, options};
+  return Tokenizer(std::move(copy), std::move(options));
+}
+
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;

@@ -76,6 +76,8 @@ class Tokenizer {
   // Of the options only special_tokens_in_text counts: the text is left as it is. Throws Error if a
   // byte's or a special token's piece is missing, or a merge's.
   Tokenizer(ByteBpeModel model, const TokenizerOptions& options);
+  // The same vocabulary and rules under other options.
+  Tokenizer with(TokenizerOptions options) const;
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

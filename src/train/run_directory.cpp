@@ -34,8 +34,8 @@ const std::vector<Ours>& ours() {
       {"tensorboard/eval", {"events.out.tfevents.*"}},
       {"tensorboard", {}},
       {"model",
-       {"config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json",
-        "special_tokens_map.json", "bertrain.json", "model.safetensors"}},
+       {"config.json", "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json",
+        "tokenizer_config.json", "special_tokens_map.json", "bertrain.json", "model.safetensors"}},
       {"", {"run.json", "log.txt", "metrics.jsonl", "test_predictions.jsonl"}}};
   return all;
 }

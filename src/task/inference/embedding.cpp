@@ -93,11 +93,11 @@ class Embedding final : public Task {
             std::shared_ptr<const Tokenizer> tokenizer)
       : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
     if (options_.max_seq_length == 0) {
-      options_.max_seq_length = std::min<int64_t>(128, config_.max_position_embeddings);
+      options_.max_seq_length = std::min<int64_t>(128, config_.positions());
     }
-    if (options_.max_seq_length > config_.max_position_embeddings) {
+    if (options_.max_seq_length > config_.positions()) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                        options_.max_seq_length, config_.max_position_embeddings);
+                        options_.max_seq_length, config_.positions());
     }
     int64_t all = config_.num_hidden_layers;
     for (int64_t layer : options_.layers) {

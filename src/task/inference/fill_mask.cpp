@@ -83,13 +83,13 @@ class FillMask final : public Task {
       : options_(std::move(options)), config_(config) {
     TokenizerOptions text = tokenizer.options();
     text.special_tokens_in_text = true;
-    tokenizer_ = std::make_shared<const Tokenizer>(
-        Vocabulary(tokenizer.vocabulary().tokens(), tokenizer.vocabulary().name()), text);
-    tokenizer_->vocabulary().require({kMask, kClassify, kSeparate});
-    if (options_.max_seq_length == 0) options_.max_seq_length = config_.max_position_embeddings;
-    if (options_.max_seq_length > config_.max_position_embeddings) {
+    tokenizer_ = std::make_shared<const Tokenizer>(tokenizer.with(text));
+    const SpecialTokens& special = tokenizer_->special();
+    tokenizer_->vocabulary().require({special.mask, special.classify, special.separate});
+    if (options_.max_seq_length == 0) options_.max_seq_length = config_.positions();
+    if (options_.max_seq_length > config_.positions()) {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                        options_.max_seq_length, config_.max_position_embeddings);
+                        options_.max_seq_length, config_.positions());
     }
     if (is_read_once(options_.input_file)) return;
     read_lines(options_.input_file);  // is it there?
@@ -108,7 +108,7 @@ class FillMask final : public Task {
   std::vector<LossTerm> terms() const override { return {}; }
   ExampleStream examples(std::string_view) const override {
     auto without = std::make_shared<uint64_t>(0);
-    int32_t mask = tokenizer_->vocabulary().id(kMask);
+    int32_t mask = tokenizer_->vocabulary().id(tokenizer_->special().mask);
     const auto finish = [without, mask](const PairInput& input, std::string_view place,
                                         Example& example) {
       std::vector<int64_t> positions;
@@ -123,9 +123,10 @@ class FillMask final : public Task {
       example["mask_weights"] = std::vector<float>(positions.size(), 1.0F);
       example["target_positions"] = std::move(positions);
     };
-    const auto at_end = [without, file = options_.input_file](int64_t lines) {
+    const auto at_end = [without, file = options_.input_file,
+                         mask_name = tokenizer_->special().mask](int64_t lines) {
       if (*without == 0) return;
-      log_warning("{}: {} of {} texts have no {} to fill", file, *without, lines, kMask);
+      log_warning("{}: {} of {} texts have no {} to fill", file, *without, lines, mask_name);
     };
     return read_text_lines({options_.input_file, options_.invalid_utf8, options_.max_seq_length},
                            tokenizer_, told_, finish, at_end);
