@@ -148,7 +148,8 @@ class Reader {
                    place());
         continue;
       }
-      std::string_view pair = merge.is_string() ? merge.get_ref<const std::string&>() : "";
+      std::string_view pair;
+      if (merge.is_string()) pair = merge.get_ref<const std::string&>();
       size_t blank = pair.find(' ');
       if (blank == pair.npos || pair.find(' ', blank + 1) != pair.npos) {
         throw error("{} is {}; two pieces expected", place(), merge.dump());

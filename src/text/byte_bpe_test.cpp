@@ -184,6 +184,19 @@ TEST(ByteBpeFiles, ThereAndBack) {
   EXPECT_EQ(read_text("mem://bpe-one/merges.txt"), read_text(kGolden + "/merges.txt"));
 }
 
+// Older files write a merge as one text.
+TEST(ByteBpeFiles, KnowMergesOfOneText) {
+  Tokenizer first(read_byte_bpe(kGolden), {});
+  auto files = byte_bpe_files(first, 512);
+  Json tokenizer = Json::parse(files[0].second);
+  for (Json& merge : tokenizer["model"]["merges"]) {
+    merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
+  }
+  write_text("mem://bpe-old/tokenizer.json", tokenizer.dump());
+  Tokenizer again(read_byte_bpe("mem://bpe-old"), {});
+  EXPECT_EQ(byte_bpe_files(again, 512), files);
+}
+
 TEST(ByteBpeFiles, SayWhatIsWrong) {
   EXPECT_THAT(reading_fails("mem://bpe-none"), HasSubstr("bpe-none/vocab.json: not there"));
   write_golden("mem://bpe", "#version", "#version");

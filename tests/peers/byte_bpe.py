@@ -119,6 +119,13 @@ with tempfile.TemporaryDirectory() as work:
         for special in (False, True):
             compare(f"tokenizer.json, add_prefix_space={space}, special tokens {special}", tokenizer,
                     folder / "tokenizer.json", texts, work, special)
+    folder = work / "old"  # merges as "left right", as roberta-base itself has them
+    folder.mkdir()
+    tokenizer = save(trained, folder, False)
+    whole = json.loads((folder / "tokenizer.json").read_text())
+    whole["model"]["merges"] = [" ".join(merge) for merge in whole["model"]["merges"]]
+    (folder / "tokenizer.json").write_text(json.dumps(whole))
+    compare("tokenizer.json of old", tokenizer, folder / "tokenizer.json", texts, work, True)
     folder = work / "two"
     folder.mkdir()
     trained.save_model(str(folder))
