@@ -237,7 +237,7 @@ Tokenizer::Tokenizer(ByteBpeModel model, const TokenizerOptions& options)
 Tokenizer Tokenizer::with(TokenizerOptions options) const {
   Vocabulary copy(vocabulary_->tokens(), vocabulary_->name());
   if (byte_bpe_) return {ByteBpeModel{std::move(copy), *byte_bpe_}, options};
-  return Tokenizer(std::move(copy), std::move(options));
+  return Tokenizer(std::move(copy), options);
 }
 
 Tokenizer::~Tokenizer() = default;
