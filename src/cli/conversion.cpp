@@ -6,14 +6,12 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "model/bert.h"
 #include "task/catalog.h"
 #include "train/record.h"
 
 namespace bertrain {
 namespace {
-
-constexpr std::string_view kWordTableName = "bert/embeddings/word_embeddings",
-                           kOutputBias = "cls/predictions/output_bias";
 
 // "bert/pooler/dense/kernel/adam_m" → "bert/pooler/dense/kernel"; "" for what is no slot.
 std::string_view slot_owner(std::string_view name) {
@@ -66,7 +64,7 @@ bool is_used(const Named<ArrayType>& tensors, std::string_view name, const Conve
 
 void trim(ArrayType& type, std::string_view name, int64_t rows) {
   std::string_view owner = slot_owner(name).empty() ? name : slot_owner(name);
-  bool by_piece = owner == kWordTableName || owner == kOutputBias;
+  bool by_piece = owner == kWordTable || owner == kOutputBias;
   if (by_piece && !type.shape.empty()) type.shape[0] = std::min(type.shape[0], rows);
 }
 
@@ -80,10 +78,6 @@ bool is_head(std::string_view name) {
   bool named = name.starts_with("cls/") || name.starts_with("classifier/dense/") ||
                name == "output_weights" || name == "output_bias";
   return named && slot_owner(name).empty();
-}
-
-bool is_training_state(std::string_view name) {
-  return name == "global_step" || !slot_owner(name).empty();
 }
 
 std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader> from,

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -16,15 +17,17 @@ struct ConversionNames {
   std::vector<std::string> used, unused, missing;
 };
 
+// Its rows, like the word table's (model/bert.h), are those of the vocabulary.
+inline constexpr std::string_view kOutputBias = "cls/predictions/output_bias";
+
 struct ConversionWants {
   bool heads = true;     // cls/…, output_weights, output_bias
   bool training = true;  // slots of the optimizer, global_step
 };
 
-// Whether the name is the encoder's, a head's, or a slot of one of both.
+// Whether the name is a parameter of the encoder's, or a head's.
 bool is_encoder(std::string_view name);
 bool is_head(std::string_view name);
-bool is_training_state(std::string_view name);
 
 // A reader of the tensors that are `used`. Throws Error that lists
 // all encoder weights that are missing or of another shape than `config` makes them; a pooler may be

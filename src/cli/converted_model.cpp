@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/tf2_writer.h"
+#include "checkpoint/tokenizer_files.h"
 #include "cli/model_source.h"
 #include "model/names.h"
 #include "storage/storage.h"
@@ -37,12 +38,6 @@ void write_beside(const std::string& file, const std::string& text, bool overwri
     throw error("{} is there and says something else: use another folder, or --overwrite", file);
   }
   write_text(file, text);
-}
-
-std::string vocabulary_lines(const Tokenizer& tokenizer) {
-  std::string text;
-  for (const std::string& token : tokenizer.vocabulary().tokens()) text += token + "\n";
-  return text;
 }
 
 // The folder's own description where the source is one; else what the heads tell.
@@ -118,7 +113,8 @@ void write_converted(const ConvertedModel& model) {
     std::string place = place_of(model.to);
     write_beside(join_path(place, "bert_config.json"),
                  config_to_google(model.config).dump(2) + "\n", model.overwrite);
-    write_beside(join_path(place, "vocab.txt"), vocabulary_lines(model.tokenizer), model.overwrite);
+    write_beside(join_path(place, "vocab.txt"),
+                 vocabulary_text(model.tokenizer.vocabulary().tokens()), model.overwrite);
   }
   if (model.format == "hf") {
     write_folder(model);

@@ -15,13 +15,11 @@
 #include "cli/converted_model.h"
 #include "cli/model_source.h"
 #include "cli/options.h"
+#include "model/bert.h"
 #include "storage/storage.h"
 
 namespace bertrain {
 namespace {
-
-constexpr std::string_view kWordTable = "bert/embeddings/word_embeddings",
-                           kOutputBias = "cls/predictions/output_bias";
 
 struct ExtendFlags {
   std::string from, to, format, words_file;
