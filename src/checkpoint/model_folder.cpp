@@ -138,16 +138,19 @@ void add_default_labels(ModelFolder& folder) {
 
 }  // namespace
 
-void write_model_folder(std::string_view directory, const ModelFolder& folder,
-                        const Named<Array>& weights, const Rename& rename,
-                        const Transposes& transposes) {
+namespace {
+
+void write_folder(std::string_view directory, const ModelFolder& folder,
+                  const Named<ArrayType>& weights,
+                  const std::function<Array(const std::string& name)>& read, const Rename& rename,
+                  const Transposes& transposes) {
   auto at = [&](std::string_view name) { return join_path(directory, name); };
   Named<ArrayType> types;
   Named<std::string> ours;  // by the new name
-  for (const auto& [name, array] : weights) {
+  for (const auto& [name, type] : weights) {
     std::string renamed = rename(name);
     if (renamed.empty()) throw error("{}: no name is known for parameter '{}'", directory, name);
-    types[renamed] = array.type;
+    types[renamed] = type;
     if (transposes(name)) std::reverse(types[renamed].shape.begin(), types[renamed].shape.end());
     check(ours.emplace(renamed, name).second, "two parameters with one name in Hugging Face's");
   }
@@ -162,10 +165,30 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
   // Last, so that a folder with weights has all the rest.
   auto writer = create_checkpoint(at(kWeights), CheckpointFormat::safetensors, types);
   for (const auto& [renamed, name] : ours) {
-    const Array& array = weights.find(name)->second;
+    Array array = read(name);
     writer->write(renamed, transposes(name) ? transposed(array) : array);
   }
   writer->commit();
+}
+
+}  // namespace
+
+void write_model_folder(std::string_view directory, const ModelFolder& folder,
+                        const Named<Array>& weights, const Rename& rename,
+                        const Transposes& transposes) {
+  Named<ArrayType> types;
+  for (const auto& [name, array] : weights) types.emplace(name, array.type);
+  write_folder(
+      directory, folder, types, [&](const std::string& name) { return weights.at(name); }, rename,
+      transposes);
+}
+
+void write_model_folder(std::string_view directory, const ModelFolder& folder,
+                        const CheckpointReader& weights, const Rename& rename,
+                        const Transposes& transposes) {
+  write_folder(
+      directory, folder, weights.tensors(),
+      [&](const std::string& name) { return weights.read(name); }, rename, transposes);
 }
 
 std::vector<std::string> missing_model_files(std::string_view directory) {

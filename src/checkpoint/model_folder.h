@@ -46,6 +46,10 @@ struct ModelFolder {
 void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Named<Array>& weights, const Rename& rename,
                         const Transposes& transposes);
+// The same of weights that are read one at a time, so that no more than one is held.
+void write_model_folder(std::string_view directory, const ModelFolder& folder,
+                        const CheckpointReader& weights, const Rename& rename,
+                        const Transposes& transposes);
 
 // Those of these files that are not there.
 std::vector<std::string> missing_model_files(std::string_view directory);

@@ -68,12 +68,8 @@ ModelFolder folder_of(const ConvertedModel& model) {
 }
 
 void write_folder(const ConvertedModel& model) {
-  Named<Array> weights;
-  for (const auto& [name, type] : model.tensors.tensors()) {
-    weights.emplace(name, model.tensors.read(name));
-  }
-  write_model_folder(model.to, folder_of(model), weights, to_hugging_face_of(model.config.family),
-                     is_kernel);
+  write_model_folder(model.to, folder_of(model), model.tensors,
+                     to_hugging_face_of(model.config.family), is_kernel);
 }
 
 void write_all(const std::string& to, CheckpointFormat format, const CheckpointReader& tensors) {
