@@ -166,7 +166,7 @@ size_t byte_bpe_word_bytes(std::string_view text) {
 }
 
 ByteBpe::ByteBpe(const Vocabulary& vocabulary, ByteBpeRules rules, bool special_tokens_in_text)
-    : vocabulary_(vocabulary), rules_(std::move(rules)), serial_(WordCache::new_serial()) {
+    : rules_(std::move(rules)), serial_(WordCache::new_serial()) {
   for (size_t byte = 0; byte < 256; ++byte) {
     std::string character;
     append_utf8(byte_character(static_cast<uint8_t>(byte)), character);

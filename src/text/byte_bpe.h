@@ -81,7 +81,6 @@ class ByteBpe final : public PieceCutter {
   template <class Visit>
   void each_word_of_part(std::string_view part, Visit visit) const;
 
-  const Vocabulary& vocabulary_;
   ByteBpeRules rules_;
   std::array<int32_t, 256> byte_ids_;
   std::vector<uint8_t> blanks_before_, blanks_after_;  // by id, 255 at most
