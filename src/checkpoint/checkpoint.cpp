@@ -176,6 +176,14 @@ std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri) {
 
 CheckpointFormat format_of_checkpoint(std::string_view uri) { return find_or_fail(uri).format; }
 
+std::vector<std::string> files_of_checkpoint(std::string_view uri) {
+  Found found = find_or_fail(uri);
+  std::vector<std::string> files;
+  if (found.format == CheckpointFormat::shards) files = shard_files(found.name);
+  files.push_back(found.format == CheckpointFormat::tf_bundle ? found.name + ".index" : found.name);
+  return files;
+}
+
 bool is_checkpoint(std::string_view uri) {
   std::string name = without_slashes(uri);
   return !name.empty() && find(name).has_value();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/array.h"
 
@@ -52,6 +53,10 @@ std::unique_ptr<CheckpointReader> open_checkpoint(std::string_view uri);
 // Whether there is something by that name that open_checkpoint reads, damaged or not. Files of
 // Keras are an Error that says so.
 bool is_checkpoint(std::string_view uri);
+
+// The files whose bytes tell one such checkpoint from another: the index of a TensorFlow one, which
+// has a checksum of every tensor; an index of weights in several files with those files.
+std::vector<std::string> files_of_checkpoint(std::string_view uri);
 
 // What open_checkpoint reads it as; as there, an Error when there is nothing.
 CheckpointFormat format_of_checkpoint(std::string_view uri);

@@ -1,6 +1,7 @@
 // One reader over the files of an index.
 #include "checkpoint/sharded.h"
 
+#include <set>
 #include <utility>
 
 #include "base/checked_json.h"
@@ -13,17 +14,43 @@ namespace {
 
 constexpr uint64_t kMostIndex = uint64_t{16} << 20;  // of kMostKeys names of a kilobyte
 
+// Calls visit(name of a tensor, name of its file) for each line of an index.
+template <class Visit>
+void each_place(const std::string& index, Visit visit) {
+  Json json = parse_json(read_text_up_to(index, kMostIndex), index);
+  JsonValue map = JsonValue(json, index).at("weight_map");
+  map.require_object();
+  for (const auto& [name, file] : map.json().items()) {
+    visit(name, JsonValue(file, index, "weight_map." + name).text());
+  }
+}
+
+// With its slash.
+std::string folder_of(const std::string& uri) {
+  size_t slash = uri.rfind('/');
+  return slash == std::string::npos ? "" : uri.substr(0, slash + 1);
+}
+
+// Where the file of a tensor is. An index from elsewhere must not reach for other files of this machine.
+std::string uri_of_shard(const std::string& index, const std::string& file,
+                         const std::string& name) {
+  if (file.empty() || file.find_first_of("/\\") != std::string::npos || file == "..") {
+    throw error("{}: tensor {} would be in {}; the name of a file in the same folder expected",
+                index, quote(name), quote(file));
+  }
+  std::string uri = folder_of(index) + file;
+  if (!storage_for(uri).size(uri)) {
+    throw error("{}: {} is missing, which has tensor {}; fetch all files of the index", index, uri,
+                quote(name));
+  }
+  return uri;
+}
+
 class ShardedReader : public CheckpointReader {
  public:
   ShardedReader(std::string_view index, const OpenShard& open) : uri_(index) {
-    size_t slash = uri_.rfind('/');
-    folder_ = slash == std::string::npos ? "" : uri_.substr(0, slash + 1);
-    Json json = parse_json(read_text_up_to(uri_, kMostIndex), uri_);
-    JsonValue map = JsonValue(json, uri_).at("weight_map");
-    map.require_object();
-    for (const auto& [name, file] : map.json().items()) {
-      add(name, JsonValue(file, uri_, "weight_map." + name).text(), open);
-    }
+    each_place(uri_,
+               [&](const std::string& name, const std::string& file) { add(name, file, open); });
     for (const auto& [file, reader] : files_) {
       for (const auto& [name, type] : reader->tensors()) {
         if (!types_.contains(name)) {
@@ -45,17 +72,7 @@ class ShardedReader : public CheckpointReader {
   void add(const std::string& name, const std::string& file, const OpenShard& open) {
     auto known = files_.find(file);
     if (known == files_.end()) {
-      // An index from elsewhere must not reach for other files of this machine.
-      if (file.empty() || file.find_first_of("/\\") != std::string::npos || file == "..") {
-        throw error("{}: tensor {} would be in {}; the name of a file in the same folder expected",
-                    uri_, quote(name), quote(file));
-      }
-      std::string uri = folder_ + file;
-      if (!storage_for(uri).size(uri)) {
-        throw error("{}: {} is missing, which has tensor {}; fetch all files of the index", uri_,
-                    uri, quote(name));
-      }
-      known = files_.emplace(file, open(uri)).first;
+      known = files_.emplace(file, open(uri_of_shard(uri_, file, name))).first;
     }
     const CheckpointReader& reader = *known->second;
     auto type = reader.tensors().find(name);
@@ -69,7 +86,7 @@ class ShardedReader : public CheckpointReader {
     placed_.emplace(name, &reader);
   }
 
-  std::string uri_, folder_;  // the folder with its slash
+  std::string uri_;
   Named<std::unique_ptr<CheckpointReader>> files_;
   Named<const CheckpointReader*> placed_;
   Named<ArrayType> types_;
@@ -79,6 +96,14 @@ class ShardedReader : public CheckpointReader {
 
 std::unique_ptr<CheckpointReader> open_shards(std::string_view index, const OpenShard& open) {
   return std::make_unique<ShardedReader>(index, open);
+}
+
+std::vector<std::string> shard_files(const std::string& index) {
+  std::set<std::string> files;
+  each_place(index, [&](const std::string& name, const std::string& file) {
+    files.insert(uri_of_shard(index, file, name));
+  });
+  return {files.begin(), files.end()};
 }
 
 }  // namespace bertrain

@@ -152,10 +152,7 @@ RunRequest TrainingRun::request() const {
   request.neutral = neutral_options();
   request.model = {{"config", config_to_hugging_face(job_.config)},
                    {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
-  // Of a TF checkpoint this is the index, which holds the checksum of every tensor.
-  if (!job_.weights.empty()) {
-    request.model["weights"] = fingerprint(open_checkpoint(job_.weights)->uri());
-  }
+  if (!job_.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job_.weights);
   return request;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/checked_json.h"
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "formats/crc32c.h"
 #include "storage/storage.h"
 
@@ -40,6 +41,14 @@ Json fingerprint(const std::string& uri) {
     crc = crc32c(piece, crc);
   }
   return {{"bytes", *size}, {"crc32c", fmt::format("{:08x}", crc)}};
+}
+
+Json fingerprint_of_checkpoint(const std::string& uri) {
+  std::vector<std::string> files = files_of_checkpoint(uri);
+  if (files.size() == 1) return fingerprint(files[0]);
+  Json all = Json::object();
+  for (const std::string& file : files) all[file.substr(file.rfind('/') + 1)] = fingerprint(file);
+  return all;
 }
 
 Json fingerprints(const std::vector<std::string>& uris) {

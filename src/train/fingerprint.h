@@ -15,6 +15,10 @@ namespace bertrain {
 Json fingerprints(const std::vector<std::string>& uris);
 Json fingerprint(const std::string& uri);  // of one file: {"bytes": …, "crc32c": …}
 
+// Of a checkpoint that open_checkpoint reads: of its one file, or of the index and the files of
+// weights in several, by their names without the folder, which may move.
+Json fingerprint_of_checkpoint(const std::string& uri);
+
 // Of a list in its order, as that of a vocabulary: {"lines": 22, "crc32c": "9a3f0c11"}.
 Json fingerprint_of_lines(const std::vector<std::string>& lines);
 

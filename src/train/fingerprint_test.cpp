@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "checkpoint/checkpoint.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -37,6 +38,26 @@ TEST(Fingerprint, MoreFilesThanARecordCanListAreRefused) {
   write_text("mem://fingerprint/many", "x");
   std::vector<std::string> files(10'001, "mem://fingerprint/many");
   EXPECT_THROW(fingerprints(files), Error);
+}
+
+TEST(Fingerprint, EveryFileOfWeightsCounts) {
+  const auto write = [](const std::string& name, float value) {
+    auto writer =
+        create_checkpoint("mem://fingerprint/weights/" + name, CheckpointFormat::safetensors);
+    writer->write(name.substr(0, 1), scalar(value));
+    writer->commit();
+  };
+  write("a.safetensors", 1);
+  EXPECT_EQ(fingerprint_of_checkpoint("mem://fingerprint/weights/a.safetensors"),
+            fingerprint("mem://fingerprint/weights/a.safetensors"));
+  write("b.safetensors", 2);
+  write_text("mem://fingerprint/weights/model.safetensors.index.json",
+             R"({"weight_map": {"a": "a.safetensors", "b": "b.safetensors"}})");
+  Json before = fingerprint_of_checkpoint("mem://fingerprint/weights");
+  EXPECT_EQ(before.size(), 3u);
+  EXPECT_TRUE(before.contains("b.safetensors")) << before;
+  write("b.safetensors", 3);
+  EXPECT_NE(fingerprint_of_checkpoint("mem://fingerprint/weights"), before);
 }
 
 TEST(Fingerprint, LinesCountInTheirOrder) {
