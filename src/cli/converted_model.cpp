@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -32,13 +34,27 @@ std::string place_of(const std::string& prefix) {
 
 // Beside a prefix of TensorFlow lie bert_config.json and vocab.txt, as Google released them. One that
 // is there already must say the same.
-void write_beside(const std::string& file, const std::string& text, bool overwrite) {
-  if (exists(file) && !overwrite) {
-    if (read_text(file) == text) return;
-    throw error("{} is there and says something else: use another folder, or --overwrite", file);
+class Companions {
+ public:
+  explicit Companions(const ConvertedModel& model) {
+    std::string place = place_of(model.to);
+    files_ = {
+        {join_path(place, "bert_config.json"), config_to_google(model.config).dump(2) + "\n"},
+        {join_path(place, "vocab.txt"), vocabulary_text(model.tokenizer.vocabulary().tokens())}};
   }
-  write_text(file, text);
-}
+  void require_same() const {
+    for (const auto& [file, text] : files_) {
+      if (!exists(file) || read_text(file) == text) continue;
+      throw error("{} is there and says something else: use another folder, or --overwrite", file);
+    }
+  }
+  void write() const {
+    for (const auto& [file, text] : files_) write_text(file, text);
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> files_;
+};
 
 // The folder's own description where the source is one; else what the heads tell.
 ModelFolder folder_of(const ConvertedModel& model) {
@@ -105,13 +121,10 @@ void write_converted(const ConvertedModel& model) {
     throw usage_error(
         "--to={}: Google's formats have no RoBERTa; --format=hf or safetensors expected", model.to);
   }
-  if (is_tf) {
-    std::string place = place_of(model.to);
-    write_beside(join_path(place, "bert_config.json"),
-                 config_to_google(model.config).dump(2) + "\n", model.overwrite);
-    write_beside(join_path(place, "vocab.txt"),
-                 vocabulary_text(model.tokenizer.vocabulary().tokens()), model.overwrite);
-  }
+  // Checked before the weights, which take long, and written after them, which may be refused.
+  std::optional<Companions> beside;
+  if (is_tf) beside.emplace(model);
+  if (beside && !model.overwrite) beside->require_same();
   if (model.format == "hf") {
     write_folder(model);
   } else if (model.format == "safetensors") {
@@ -121,6 +134,7 @@ void write_converted(const ConvertedModel& model) {
   } else {
     write_tf2_checkpoint(model.to, model.tensors, model.config.num_attention_heads);
   }
+  if (beside) beside->write();
   if (is_tf && model.config.hidden_act == Activation::gelu_erf) {
     log_warning(
         "the model's GELU is x Φ(x), which bert_config.json calls gelu_erf here; Google's programs "

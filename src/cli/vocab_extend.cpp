@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "cli/conversion.h"
+#include "cli/conversion_options.h"
 #include "cli/converted_model.h"
 #include "cli/model_source.h"
 #include "cli/options.h"
@@ -22,20 +23,13 @@ namespace bertrain {
 namespace {
 
 struct ExtendFlags {
-  std::string from, to, format, words_file;
-  ModelOptions model;
-  bool overwrite = false;
+  ConversionOptions conversion;
+  std::string words_file;
 
   EachOption each() {
     return [this](OptionVisitor& v) {
-      v("from", from, "the model: a folder or checkpoint in any format that is read");
+      conversion.each(v);
       v("words_file", words_file, "the words, one a line");
-      v("to", to, "where the extended model goes");
-      v("format", format, "tf1, tf2, tf2-encoder, hf or safetensors; empty: by the name of --to");
-      v("bert_config_file", model.bert_config_file,
-        "shape of the model, where the source has none");
-      model.text.each(v);
-      v("overwrite", overwrite, "replace what is there");
     };
   }
 };
@@ -142,34 +136,27 @@ class ExtendedReader : public CheckpointReader {
 };
 
 void run_extend(Args args, std::ostream& out) {
-  ExtendFlags o;
-  if (wants_help(args)) return print_help(kVocabExtendCommand, o.each(), out);
-  parse_only_options(args, o.each());
-  if (o.from.empty()) throw usage_error("--from is needed: the model to extend");
-  if (o.words_file.empty()) throw usage_error("--words_file is needed: the words, one a line");
-  std::string format = converted_format(o.to, o.format);
-  o.model.init_checkpoint = o.from;
-  o.model.read_init_checkpoint();
-  parse_only_options(args, o.each());
-  require_unused(o.to, format, o.overwrite);
-  std::shared_ptr<const Tokenizer> tokenizer = o.model.tokenizer();
-  BertConfig config = o.model.config("", *tokenizer);
+  ExtendFlags flags;
+  if (wants_help(args)) return print_help(kVocabExtendCommand, flags.each(), out);
+  auto [tokenizer, config] = flags.conversion.read(args, flags.each());
+  const ConversionOptions& o = flags.conversion;
+  if (flags.words_file.empty()) throw usage_error("--words_file is needed: the words, one a line");
   if (tokenizer->byte_bpe()) {
     throw usage_error(
         "--from={}: a RoBERTa's pieces are made by merges, which no list of words gives", o.from);
   }
 
-  Words words = read_words(o.words_file, *tokenizer);
+  Words words = read_words(flags.words_file, *tokenizer);
   std::vector<std::string> tokens = tokenizer->vocabulary().tokens();
   size_t filled = place(words.pieces, tokens);
   ConversionNames names;
   std::unique_ptr<CheckpointReader> old =
       conversion_of(open_weights(o.model.weights()), config,
-                    {.heads = format != "tf2-encoder", .training = false}, false, names);
+                    {.heads = o.format != "tf2-encoder", .training = false}, false, names);
   config.vocab_size = std::max(config.vocab_size, static_cast<int64_t>(tokens.size()));
   ExtendedReader extended(*old, words.pieces, config.vocab_size);
-  Tokenizer new_tokenizer(Vocabulary(std::move(tokens), o.words_file), tokenizer->options());
-  write_converted({o.from, o.to, format, config, new_tokenizer, extended, o.overwrite});
+  Tokenizer new_tokenizer(Vocabulary(std::move(tokens), flags.words_file), tokenizer->options());
+  write_converted({o.from, o.to, o.format, config, new_tokenizer, extended, o.overwrite});
   if (words.unknown > 0) {
     log_warning(
         "{} of the words were [UNK], wholly or in part: their rows start as the mean of what is "
