@@ -1,6 +1,9 @@
 // What is in a checkpoint: names, types and shapes of its tensors, and the number of parameters.
 #include <algorithm>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
@@ -11,8 +14,10 @@ namespace {
 
 bool takes_checkpoint(const std::string& path, std::string_view) { return is_checkpoint(path); }
 
-// An optimizer's slot is named below its parameter: "bert/pooler/dense/kernel/adam_m".
+// An optimizer's slot is named below its parameter: "bert/pooler/dense/kernel/adam_m"; by TensorFlow
+// 2 ("…/kernel/.OPTIMIZER_SLOT/optimizer/m/.ATTRIBUTES/VARIABLE_VALUE") below its object.
 bool is_slot(const Named<ArrayType>& tensors, std::string_view name) {
+  if (name.find("/.OPTIMIZER_SLOT/") != std::string_view::npos) return true;
   size_t slash = name.rfind('/');
   return slash != std::string_view::npos && tensors.contains(name.substr(0, slash));
 }
@@ -20,7 +25,8 @@ bool is_slot(const Named<ArrayType>& tensors, std::string_view name) {
 // A slot like its parameter is listed on the parameter's line.
 bool is_listed(const Named<ArrayType>& tensors, std::string_view name) {
   if (!is_slot(tensors, name)) return false;
-  return tensors.find(name)->second == tensors.find(name.substr(0, name.rfind('/')))->second;
+  auto owner = tensors.find(name.substr(0, name.rfind('/')));
+  return owner != tensors.end() && tensors.find(name)->second == owner->second;
 }
 
 std::string_view kind_of(CheckpointFormat format) {
@@ -55,10 +61,24 @@ std::string slots_of(const Named<ArrayType>& tensors, const std::string& name) {
   return text;
 }
 
-// Counters (global_step) are no parameters.
+// Counters (global_step) and an optimizer's numbers in TensorFlow 2 (its beta_1) are no parameters.
 bool is_parameter(const Named<ArrayType>& tensors, std::string_view name, const ArrayType& type) {
+  if (name.starts_with("optimizer/") || name.find("/optimizer/") != std::string_view::npos) {
+    return false;
+  }
   bool real = type.dtype == DType::f32 || type.dtype == DType::bf16 || type.dtype == DType::f16;
   return real && !is_slot(tensors, name);
+}
+
+// The counter of updates, by Google's name or as the optimizer's object of TensorFlow 2 has it; the
+// first of several such keys, which are one object's.
+std::optional<std::string> counter_of(const Named<ArrayType>& tensors) {
+  constexpr std::string_view kIteration = "optimizer/iter/.ATTRIBUTES/VARIABLE_VALUE";
+  for (const auto& [name, type] : tensors) {
+    if (type != ArrayType{DType::i64, {}}) continue;
+    if (name == "global_step" || name.ends_with(kIteration)) return name;
+  }
+  return std::nullopt;
 }
 
 std::string with_commas(uint64_t number) {
@@ -90,9 +110,8 @@ void describe_checkpoint(const std::string& path, const InspectOptions& options,
   if (reader->uri() != path) out << fmt::format("file        {}\n", reader->uri());
   out << fmt::format("parameters  {} in {} tensors\n", with_commas(parameters), parameter_tensors);
   if (slots > 0) out << fmt::format("slots       {} tensors of an optimizer\n", slots);
-  auto step = tensors.find("global_step");
-  if (step != tensors.end() && step->second == ArrayType{DType::i64, {}}) {
-    out << fmt::format("step        {}\n", reader->read("global_step").as<int64_t>()[0]);
+  if (std::optional<std::string> counter = counter_of(tensors)) {
+    out << fmt::format("step        {}\n", reader->read(*counter).as<int64_t>()[0]);
   }
   out << fmt::format("values      {} bytes\n", with_commas(bytes));
   for (const auto& [name, type] : tensors) {
