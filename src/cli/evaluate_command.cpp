@@ -85,6 +85,12 @@ bool is_text_for(const std::string& model_dir, const std::string& input_file) {
 void prepare_text(const EvaluateFlags& o) {
   std::string path = *find_model_folder(o.inference.model_dir);
   ModelFolder folder = read_model_folder(path);
+  if (folder.is_roberta()) {
+    throw usage_error(
+        "--model_dir={}: text is evaluated on as BERT's pairs of sentences, which a RoBERTa is not "
+        "trained on; predict fills its <mask>",
+        o.inference.model_dir);
+  }
   Json task = task_of(folder, path);
   JsonValue described(task, task_file(path), "task");
   int64_t positions = config_of(folder, path).max_position_embeddings;

@@ -12,7 +12,8 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   Json description = task.describe();
   ModelFolder folder;
   folder.config = config_to_hugging_face(config);
-  folder.architecture = architecture_of(config, "ForPreTraining");
+  bool next_sentence = description.value("next_sentence", true);
+  folder.architecture = architecture_of(config, next_sentence ? "ForPreTraining" : "ForMaskedLM");
   if (auto labels = description.find("labels"); labels != description.end()) {
     folder.architecture = architecture_of(config, "ForSequenceClassification");
     folder.problem_type = "single_label_classification";

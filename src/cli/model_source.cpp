@@ -158,9 +158,8 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     }
     return {{"task", "classification"}, {"labels", folder.labels}};
   }
-  if (model == "ForPreTraining" || model == "ForMaskedLM") {
-    return {{"task", "pretraining"}};
-  }
+  if (model == "ForPreTraining") return {{"task", "pretraining"}};
+  if (model == "ForMaskedLM") return {{"task", "pretraining"}, {"next_sentence", false}};
   return nullptr;
 }
 

@@ -16,7 +16,14 @@ struct Entry {
 
 constexpr Entry kTasks[] = {
     {"pretraining",
-     [](const TaskOptions& o, const Json*) { return make_pretraining(o.pretraining, o.config); }},
+     [](const TaskOptions& o, const Json* description) {
+       PretrainingOptions options = o.pretraining;
+       if (description) {
+         JsonValue described(*description, o.described_in, "task");
+         if (auto next = described.find("next_sentence")) options.next_sentence = next->truth();
+       }
+       return make_pretraining(options, o.config);
+     }},
     {"classification",
      [](const TaskOptions& o, const Json* description) {
        check(o.tokenizer != nullptr, "classification needs a tokenizer");

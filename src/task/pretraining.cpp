@@ -20,6 +20,7 @@ namespace bertrain {
 namespace {
 
 constexpr float kMostWeight = 1000;
+constexpr const char* kNextSentence = "next_sentence_labels";
 constexpr double kMaskedLmEpsilon = 1e-5;  // of the reference's normaliser
 
 using Integers = std::vector<int64_t>;
@@ -108,14 +109,19 @@ class Pretraining final : public Task {
   }
 
   Schema schema() const override {
-    return {{"masked_lm_ids", {DType::i32, Axis::target, {}}},
-            {"masked_lm_weights", {DType::f32, Axis::target, {}}},
-            {"next_sentence_labels", {DType::i32, Axis::example, {}}}};
+    Schema schema = {{"masked_lm_ids", {DType::i32, Axis::target, {}}},
+                     {"masked_lm_weights", {DType::f32, Axis::target, {}}}};
+    if (options_.next_sentence) schema[kNextSentence] = {DType::i32, Axis::example, {}};
+    return schema;
   }
 
   std::vector<LossTerm> terms() const override {
-    return {{"masked_lm_loss", Axis::target, "masked_lm_weights", kMaskedLmEpsilon},
-            {"next_sentence_loss", Axis::example, "example_weight", 0}};
+    std::vector<LossTerm> terms = {
+        {"masked_lm_loss", Axis::target, "masked_lm_weights", kMaskedLmEpsilon}};
+    if (options_.next_sentence) {
+      terms.push_back({"next_sentence_loss", Axis::example, "example_weight", 0});
+    }
+    return terms;
   }
 
   ExampleStream examples(std::string_view split) const override {
@@ -146,24 +152,32 @@ class Pretraining final : public Task {
     CrossEntropy lm = softmax_cross_entropy(
         masked_lm_logits(scope, config_, hidden, batch.at("target_slot")),  // [M, V]
         batch.at("masked_lm_ids"));
+    Outputs outputs = {{{"masked_lm_loss", lm.loss}},
+                       {{"masked_lm_loss", lm.loss}, {"masked_lm_prediction", lm.argmax}}};
+    if (!options_.next_sentence) return outputs;
     Tensor pooled = pooled_output(scope, config_, hidden, batch.at("first_slot"));  // [E, H]
     CrossEntropy next =
         softmax_cross_entropy(next_sentence_logits(scope, config_, pooled),  // [E, 2]
-                              batch.at("next_sentence_labels"));
-    return {{{"masked_lm_loss", lm.loss}, {"next_sentence_loss", next.loss}},
-            {{"masked_lm_loss", lm.loss},
-             {"masked_lm_prediction", lm.argmax},
-             {"next_sentence_loss", next.loss},
-             {"next_sentence_prediction", next.argmax}}};
+                              batch.at(kNextSentence));
+    outputs.losses["next_sentence_loss"] = next.loss;
+    outputs.predictions["next_sentence_loss"] = next.loss;
+    outputs.predictions["next_sentence_prediction"] = next.argmax;
+    return outputs;
   }
 
-  std::unique_ptr<Rows> rows() const override { return make_pretraining_rows(); }
-  std::unique_ptr<Scorer> scorer() const override { return make_pretraining_scorer(); }
+  std::unique_ptr<Rows> rows() const override {
+    return make_pretraining_rows(options_.next_sentence);
+  }
+  std::unique_ptr<Scorer> scorer() const override {
+    return make_pretraining_scorer(options_.next_sentence);
+  }
 
   Json describe() const override {
-    return {{"task", "pretraining"},
-            {"max_seq_length", options_.max_seq_length},
-            {"max_predictions_per_seq", options_.max_predictions_per_seq}};
+    Json description = {{"task", "pretraining"},
+                        {"max_seq_length", options_.max_seq_length},
+                        {"max_predictions_per_seq", options_.max_predictions_per_seq}};
+    if (!options_.next_sentence) description["next_sentence"] = false;
+    return description;
   }
 
  private:
@@ -276,15 +290,17 @@ Example Pretraining::convert(const Example& record, const PretrainingOptions& op
     kept_weights.push_back(weights[i]);
   }
 
-  const Integers& next = integers(record, "next_sentence_labels");
-  if (next.size() != 1) throw error("next_sentence_labels has {} values, not 1", next.size());
-  require_below("next_sentence_labels", next[0], 2, "0: follows, 1: random");
-  return {{"input_ids", Integers(ids.begin(), ids.begin() + length)},
-          {"segment_ids", Integers(segments.begin(), segments.begin() + length)},
-          {"target_positions", std::move(kept_positions)},
-          {"masked_lm_ids", std::move(kept_ids)},
-          {"masked_lm_weights", std::move(kept_weights)},
-          {"next_sentence_labels", next}};
+  Example example = {{"input_ids", Integers(ids.begin(), ids.begin() + length)},
+                     {"segment_ids", Integers(segments.begin(), segments.begin() + length)},
+                     {"target_positions", std::move(kept_positions)},
+                     {"masked_lm_ids", std::move(kept_ids)},
+                     {"masked_lm_weights", std::move(kept_weights)}};
+  if (!options.next_sentence) return example;
+  const Integers& next = integers(record, kNextSentence);
+  if (next.size() != 1) throw error("{} has {} values, not 1", kNextSentence, next.size());
+  require_below(kNextSentence, next[0], 2, "0: follows, 1: random");
+  example[kNextSentence] = next;
+  return example;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Pre-training of BERT: masked language model and next sentence, from records that `prepare` or
+// Pre-training of BERT: masked language model and, unless told otherwise, next sentence, from records that `prepare` or
 // create_pretraining_data.py has written.
 #pragma once
 
@@ -14,6 +14,7 @@ struct PretrainingOptions {
   std::string input_file, eval_file;
   int64_t max_seq_length = 0, max_predictions_per_seq = 0;
   bool skip_corrupt = false;
+  bool next_sentence = true;
 
   template <class Visitor>
   void each(Visitor& v) {
@@ -23,6 +24,9 @@ struct PretrainingOptions {
     v("max_predictions_per_seq", max_predictions_per_seq,
       "masked positions of a record; must be the data's (0: read from it)");
     v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
+    v("next_sentence", next_sentence,
+      "tell also whether the second sentence follows; --nonext_sentence: masked words alone, with "
+      "neither pooler nor that head in the model");
   }
 };
 
@@ -38,7 +42,7 @@ struct PretrainingOptions {
 // global batch, and next_sentence_loss, the mean over examples.
 // Scores, as the reference's: masked_lm_accuracy, masked_lm_loss (weighted means over all targets),
 // next_sentence_accuracy, next_sentence_loss (means over all examples), and loss, the sum of the
-// two losses.
+// two losses. Without next_sentence what is of it is left out, and records need not have its labels.
 std::unique_ptr<Task> make_pretraining(const PretrainingOptions& options, const BertConfig& config);
 
 }  // namespace bertrain

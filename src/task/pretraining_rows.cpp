@@ -1,6 +1,7 @@
 // Sums over targets, gathered by the record that owns them.
 #include "task/pretraining_rows.h"
 
+#include <utility>
 #include <vector>
 
 #include "metrics/scores.h"
@@ -11,6 +12,8 @@ namespace {
 
 class PretrainingRows final : public OrderedRows {
  public:
+  explicit PretrainingRows(bool next_sentence) : next_sentence_(next_sentence) {}
+
   void add(const Batch& batch, const Named<Array>& predictions) override {
     struct Sums {
       double weight = 0, loss = 0, correct = 0;
@@ -32,22 +35,33 @@ class PretrainingRows final : public OrderedRows {
         if (prediction[m] == id[m]) sums.correct += w;
       }
     }
-    auto label = batch.arrays.at("next_sentence_labels").as<int32_t>();
-    auto loss = predictions.at("next_sentence_loss").as<float>();
-    auto prediction = predictions.at("next_sentence_prediction").as<int32_t>();
     auto one = [](double value) { return std::vector<float>{static_cast<float>(value)}; };
-    for (size_t e = 0; e < batch.row.size(); ++e) {
-      finish(batch.row[e], {{"masked_lm_weight", one(lm[e].weight)},
-                            {"masked_lm_loss", one(lm[e].loss)},
-                            {"masked_lm_correct", one(lm[e].correct)},
-                            {"next_sentence_loss", std::vector<float>{loss[e]}},
-                            {"next_sentence_correct", one(prediction[e] == label[e] ? 1 : 0)}});
+    std::vector<Example> rows;
+    for (const Sums& sums : lm) {
+      rows.push_back({{"masked_lm_weight", one(sums.weight)},
+                      {"masked_lm_loss", one(sums.loss)},
+                      {"masked_lm_correct", one(sums.correct)}});
     }
+    if (next_sentence_) {
+      auto label = batch.arrays.at("next_sentence_labels").as<int32_t>();
+      auto loss = predictions.at("next_sentence_loss").as<float>();
+      auto prediction = predictions.at("next_sentence_prediction").as<int32_t>();
+      for (size_t e = 0; e < rows.size(); ++e) {
+        rows[e]["next_sentence_loss"] = std::vector<float>{loss[e]};
+        rows[e]["next_sentence_correct"] = one(prediction[e] == label[e] ? 1 : 0);
+      }
+    }
+    for (size_t e = 0; e < rows.size(); ++e) finish(batch.row[e], std::move(rows[e]));
   }
+
+ private:
+  bool next_sentence_;
 };
 
 class PretrainingScorer final : public Scorer {
  public:
+  explicit PretrainingScorer(bool next_sentence) : next_sentence_(next_sentence) {}
+
   void add(const Example& row) override {
     auto value = [&](std::string_view name) {
       return static_cast<double>(floats(row, name).at(0));
@@ -58,27 +72,39 @@ class PretrainingScorer final : public Scorer {
       lm_loss_.add(value("masked_lm_loss") / weight, weight);
       lm_correct_.add(value("masked_lm_correct") / weight, weight);
     }
+    ++rows_;
+    if (!next_sentence_) return;
     next_loss_.add(value("next_sentence_loss"));
     next_correct_.add(value("next_sentence_correct"));
   }
 
   Json result() const override {
-    return {{"masked_lm_accuracy", lm_correct_.mean()},
-            {"masked_lm_loss", lm_loss_.mean()},
-            {"next_sentence_accuracy", next_correct_.mean()},
-            {"next_sentence_loss", next_loss_.mean()},
-            {"loss", lm_loss_.mean() + next_loss_.mean()},
-            {"eval_count", static_cast<uint64_t>(next_loss_.weight())}};
+    Json scores = {{"masked_lm_accuracy", lm_correct_.mean()}, {"masked_lm_loss", lm_loss_.mean()}};
+    double loss = lm_loss_.mean();
+    if (next_sentence_) {
+      scores["next_sentence_accuracy"] = next_correct_.mean();
+      scores["next_sentence_loss"] = next_loss_.mean();
+      loss += next_loss_.mean();
+    }
+    scores["loss"] = loss;
+    scores["eval_count"] = rows_;
+    return scores;
   }
 
  private:
   WeightedMean lm_loss_, lm_correct_, next_loss_, next_correct_;
+  uint64_t rows_ = 0;
+  bool next_sentence_;
 };
 
 }  // namespace
 
-std::unique_ptr<Rows> make_pretraining_rows() { return std::make_unique<PretrainingRows>(); }
+std::unique_ptr<Rows> make_pretraining_rows(bool next_sentence) {
+  return std::make_unique<PretrainingRows>(next_sentence);
+}
 
-std::unique_ptr<Scorer> make_pretraining_scorer() { return std::make_unique<PretrainingScorer>(); }
+std::unique_ptr<Scorer> make_pretraining_scorer(bool next_sentence) {
+  return std::make_unique<PretrainingScorer>(next_sentence);
+}
 
 }  // namespace bertrain

@@ -43,6 +43,36 @@ PretrainingOptions written(const std::vector<Example>& records,
   return options;
 }
 
+TEST(Pretraining, MaskedWordsAloneNeedNoLabels) {
+  Example unlabelled = record();
+  unlabelled.erase("next_sentence_labels");
+  PretrainingOptions options = written({unlabelled}, "mem://pretraining/unlabelled");
+  EXPECT_THAT([&] { make_pretraining(options, tiny_config(100, 8)); },
+              ThrowsMessage<Error>(HasSubstr("next_sentence_labels")));
+  options.next_sentence = false;
+  auto task = make_pretraining(options, tiny_config(100, 8));
+  EXPECT_FALSE(task->examples("train")->next()->contains("next_sentence_labels"));
+  EXPECT_FALSE(task->schema().contains("next_sentence_labels"));
+  ASSERT_EQ(task->terms().size(), 1u);
+  EXPECT_EQ(task->terms()[0].name, "masked_lm_loss");
+  EXPECT_EQ(task->describe()["next_sentence"], Json(false));
+  TaskOptions again;
+  again.config = tiny_config(100, 8);
+  again.pretraining.eval_file = options.input_file;
+  auto described = make_described_task(task->describe(), again);
+  EXPECT_EQ(described->terms().size(), 1u);
+
+  auto scorer = task->scorer();
+  scorer->add({{"masked_lm_weight", std::vector<float>{2}},
+               {"masked_lm_loss", std::vector<float>{3}},
+               {"masked_lm_correct", std::vector<float>{1}}});
+  Json scores = scorer->result();
+  EXPECT_EQ(scores["loss"], Json(1.5));
+  EXPECT_EQ(scores["masked_lm_accuracy"], Json(0.5));
+  EXPECT_EQ(scores["eval_count"], Json(1));
+  EXPECT_FALSE(scores.contains("next_sentence_loss"));
+}
+
 TEST(Pretraining, DropsPaddingAndTargetsWithoutWeight) {
   auto task = make_pretraining(written({record(), record()}), tiny_config(100, 8));
   EXPECT_EQ(task->max_seq_length(), 8);
