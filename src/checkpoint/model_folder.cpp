@@ -23,6 +23,7 @@ constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
 // Real ones have some kilobytes, but a classifier may have 1 MiB of labels, each in config.json twice
 // and, where it holds control characters, six times as long.
 constexpr uint64_t kMaxJson = 16 << 20;
+constexpr uint64_t kMaxTokenizer = 64 << 20;  // it holds the vocabulary
 
 bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
 
@@ -101,8 +102,10 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri)) return;
   Json config = read_json(uri);
   JsonValue checked(config, uri);
-  if (auto lower = checked.find("do_lower_case"); lower && !folder.is_roberta())
+  if (auto lower = checked.find("do_lower_case"); lower && !folder.is_roberta()) {
     folder.do_lower_case = lower->truth();
+    folder.says_casing = true;
+  }
   if (auto strip = checked.find("strip_accents"); strip && !strip->is_null()) {
     folder.strip_accents = strip->truth();
   }
@@ -120,6 +123,31 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
       config["model_max_length"].get<uint64_t>() < (uint64_t{1} << 40)) {
     folder.max_length = config["model_max_length"].get<int64_t>();
   }
+}
+
+// tokenizer.json says the casing too, in newer folders alone. Where both files do and differ, which of
+// them counts depends on the class that reads them: no guess is made.
+void read_normalizer(const std::string& uri, ModelFolder& folder) {
+  if (!is_there(uri) || folder.is_roberta()) return;
+  LargeJson json = parse_large_json(read_text_up_to(uri, kMaxTokenizer), uri);
+  auto normalizer = json.find("normalizer");
+  if (normalizer == json.end() || !normalizer->is_object()) return;
+  auto lower = normalizer->find("lowercase");
+  if (lower == normalizer->end() || !lower->is_boolean()) return;
+  if (folder.says_casing && *lower != folder.do_lower_case) {
+    throw error(
+        "{}: normalizer.lowercase is {}, but {} has do_lower_case = {}; correct the one that the "
+        "model "
+        "was not trained with",
+        uri, lower->get<bool>(), kTokenizerConfig, folder.do_lower_case);
+  }
+  folder.do_lower_case = lower->get<bool>();
+  auto strip = normalizer->find("strip_accents");
+  if (!folder.says_casing && !folder.strip_accents && strip != normalizer->end() &&
+      strip->is_boolean()) {
+    folder.strip_accents = strip->get<bool>();
+  }
+  folder.says_casing = true;
 }
 
 // A folder of transformers whose classifier has no names for its classes, as it leaves out what is
@@ -230,6 +258,7 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   if (folder.is_roberta()) folder.do_lower_case = false;  // its text stays as it is
   read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
+  read_normalizer(join_path(directory, kTokenizer), folder);
   if (std::string map = join_path(directory, kSpecialTokens); is_there(map)) {
     Json tokens = read_json(map);
     refuse_other_tokenizers(JsonValue(tokens, map), folder.is_roberta());

@@ -29,6 +29,7 @@ struct ModelFolder {
   // follows is BERT's. Reading leaves them empty too.
   std::vector<std::pair<std::string, std::string>> tokenizer;
   bool do_lower_case = true;
+  bool says_casing = false;           // do_lower_case was read, and is not only the default
   std::optional<bool> strip_accents;  // absent: as do_lower_case
   int64_t max_chars_per_word = 200;
   bool special_tokens_in_text = false;  // [SEP] in a text is that piece, not text

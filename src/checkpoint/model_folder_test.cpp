@@ -153,6 +153,33 @@ TEST(ModelFolder, FolderOfOthers) {
   EXPECT_EQ(folder.max_length, 512);
 }
 
+// tokenizer.json alone, tokenizer_config.json alone, both, neither.
+TEST(ModelFolder, CasingIsSaidByEitherFile) {
+  const std::string folder = "mem://cased/";
+  write_text(folder + "config.json", "{}");
+  EXPECT_TRUE(read_model_folder(folder).do_lower_case);
+  EXPECT_FALSE(read_model_folder(folder).says_casing);
+  auto with_tokenizer = [&](const std::string& normalizer) {
+    write_text(folder + "tokenizer.json", fmt::format(R"({{"normalizer": {}}})", normalizer));
+  };
+  with_tokenizer("null");
+  EXPECT_FALSE(read_model_folder(folder).says_casing);
+  with_tokenizer(R"({"type": "BertNormalizer", "lowercase": false, "strip_accents": true})");
+  EXPECT_TRUE(read_model_folder(folder).says_casing);
+  EXPECT_FALSE(read_model_folder(folder).do_lower_case);
+  EXPECT_EQ(read_model_folder(folder).strip_accents, std::optional<bool>(true));
+  write_text(folder + "tokenizer_config.json", R"({"do_lower_case": false})");
+  EXPECT_FALSE(read_model_folder(folder).do_lower_case);
+  write_text(folder + "tokenizer_config.json", R"({"do_lower_case": true})");
+  EXPECT_THAT(message_of([&] { read_model_folder(folder); }),
+              HasSubstr("tokenizer.json: normalizer.lowercase is false, but tokenizer_config.json "
+                        "has do_lower_case = true"));
+  with_tokenizer(R"({"lowercase": true})");
+  EXPECT_TRUE(read_model_folder(folder).do_lower_case);
+  write_text(folder + "tokenizer.json", "{");
+  EXPECT_THAT(message_of([&] { read_model_folder(folder); }), HasSubstr("this is not JSON"));
+}
+
 TEST(ModelFolder, DamageIsNamed) {
   auto with_config = [](const std::string& text) {
     write_text("mem://bad/config.json", text);

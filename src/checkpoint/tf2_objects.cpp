@@ -203,16 +203,20 @@ std::optional<Shape> turned(const Shape& shape, Turn turn) {
   return std::nullopt;
 }
 
+ObjectGraph graph_of(const CheckpointReader& from) {
+  std::optional<std::string> message = from.object_graph();
+  check(message.has_value(), "a checkpoint without objects is not named by them");
+  try {
+    return parse_object_graph(*message);
+  } catch (const Error& e) {
+    throw e.within(fmt::format("{}: {}", from.uri(), kObjectGraphKey));
+  }
+}
+
 class ObjectsReader : public CheckpointReader {
  public:
-  explicit ObjectsReader(std::unique_ptr<CheckpointReader> from) : from_(std::move(from)) {
-    std::optional<std::string> message = from_->object_graph();
-    check(message.has_value(), "a checkpoint without objects is not named by them");
-    try {
-      graph_ = parse_object_graph(*message);
-    } catch (const Error& e) {
-      throw e.within(fmt::format("{}: {}", uri(), kObjectGraphKey));
-    }
+  explicit ObjectsReader(std::unique_ptr<CheckpointReader> from)
+      : from_(std::move(from)), graph_(graph_of(*from_)) {
     Named<bool> taken;  // keys
     ObjectNames names(graph_);
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -274,6 +278,25 @@ class ObjectsReader : public CheckpointReader {
 
 std::unique_ptr<CheckpointReader> name_objects(std::unique_ptr<CheckpointReader> from) {
   return std::make_unique<ObjectsReader>(std::move(from));
+}
+
+std::optional<int64_t> attention_heads(const CheckpointReader& from) {
+  ObjectGraph graph = graph_of(from);
+  ObjectNames names(graph);
+  std::optional<int64_t> heads;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const std::optional<Named2>& named = names.names()[i];
+    if (!named || !named->name.ends_with("/attention/self/query/kernel")) continue;
+    auto kernel = from.tensors().find(*graph.nodes[i].key);
+    if (kernel == from.tensors().end() || kernel->second.shape.size() != 3) continue;
+    int64_t here = kernel->second.shape[1];
+    if (heads.value_or(here) != here) {
+      throw error("{}: {} has {} heads, a layer before it {}", from.uri(), named->name, here,
+                  *heads);
+    }
+    heads = here;
+  }
+  return heads;
 }
 
 }  // namespace bertrain

@@ -2,7 +2,9 @@
 // restoring does there, whatever the root is called and whichever of two spellings was the code's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "checkpoint/checkpoint.h"
 
@@ -15,5 +17,9 @@ namespace bertrain {
 // Layouts: TF models of 2.2 and 2.10 (encoder files, classifiers, pre-training); see
 // docs/formats/tf_bundle.md. Throws Error naming the file and the object that does not fit.
 std::unique_ptr<CheckpointReader> name_objects(std::unique_ptr<CheckpointReader> from);
+
+// Of the attention, by the shapes of its kernels, which TF 2 alone keeps apart by head. `from` is as
+// above; nullopt: it has no encoder. An Error where layers differ.
+std::optional<int64_t> attention_heads(const CheckpointReader& from);
 
 }  // namespace bertrain

@@ -137,6 +137,12 @@ TEST(Tf2Objects, WhatIsNoModelOfOursKeepsItsKeys) {
       "model/layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"));
 }
 
+TEST(Tf2Objects, HeadsAreCountedWhereTheFileKeepsThemApart) {
+  for (const char* file : {"encoder", "classifier", "pretraining"}) {
+    EXPECT_EQ(attention_heads(*open_checkpoint(kData + file)), std::optional<int64_t>(2)) << file;
+  }
+}
+
 TEST(Tf2Objects, DamagedGraphsAreErrors) {
   EXPECT_THAT(
       [] { rewritten([](ObjectGraph& graph) {

@@ -21,14 +21,14 @@ std::string_view slot_owner(std::string_view name) {
   return "";
 }
 
-// Parameters of the encoder by name, as the model's shape makes them.
-Named<ArrayType> encoder_types(const BertConfig& config) {
+// Parameters of the encoder and of the heads of pre-training by name, as the model's shape makes them.
+Named<ArrayType> types_of(const BertConfig& config) {
   TaskOptions options;
   options.config = config;
   options.pretraining.max_seq_length = options.pretraining.max_predictions_per_seq = 1;
   Named<ArrayType> types;
   for (const Parameter& p : parameters_of(*make_task("pretraining", options))) {
-    if (is_encoder(p.name)) types.emplace(p.name, ArrayType{DType::f32, p.shape});
+    types.emplace(p.name, ArrayType{DType::f32, p.shape});
   }
   return types;
 }
@@ -62,6 +62,20 @@ bool is_used(const Named<ArrayType>& tensors, std::string_view name, const Conve
   return name == "global_step" || (kept && tensors.contains(owner));
 }
 
+// A classifier that no model of this width can have; "": there is none, or it fits.
+std::string odd_classifier(const Named<ArrayType>& tensors, int64_t hidden) {
+  auto weights = tensors.find("output_weights"), bias = tensors.find("output_bias");
+  if (weights == tensors.end()) return "";
+  const Shape& w = weights->second.shape;
+  if (w.size() != 2 || w[1] != hidden) {
+    return fmt::format("output_weights: {} in the file, [C, {}] by the model's shape", to_string(w),
+                       hidden);
+  }
+  if (bias == tensors.end() || bias->second.shape == Shape{w[0]}) return "";
+  return fmt::format("output_bias: {} in the file, [{}] by output_weights",
+                     to_string(bias->second.shape), w[0]);
+}
+
 void trim(ArrayType& type, std::string_view name, int64_t rows) {
   std::string_view owner = slot_owner(name).empty() ? name : slot_owner(name);
   bool by_piece = owner == kWordTable || owner == kOutputBias;
@@ -84,12 +98,15 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
                                                 const BertConfig& config,
                                                 const ConversionWants& wants, bool trim_vocab,
                                                 ConversionNames& names) {
-  Named<ArrayType> wanted = encoder_types(config), used;
+  Named<ArrayType> known = types_of(config), wanted, used;
+  for (const auto& [name, type] : known) {
+    if (is_encoder(name)) wanted.emplace(name, type);
+  }
   std::vector<std::string> different;
   for (const auto& [name, type] : from->tensors()) {
     bool counter = name == "global_step";
-    auto parameter = wanted.find(name);
-    bool unknown = is_encoder(name) && parameter == wanted.end();
+    auto parameter = known.find(name);
+    bool unknown = is_encoder(name) && parameter == known.end();
     if (unknown || !is_used(from->tensors(), name, wants) ||
         (!counter && type.dtype != DType::f32)) {
       names.unused.push_back(name);
@@ -97,12 +114,15 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
     }
     ArrayType seen = type;
     if (trim_vocab) trim(seen, name, config.vocab_size);
-    if (parameter != wanted.end() && seen != parameter->second) {
+    if (parameter != known.end() && seen != parameter->second) {
       different.push_back(fmt::format("{}: {} in the file, {} by the model's shape", name,
                                       to_string(type), to_string(parameter->second)));
     }
     used.emplace(name, seen);
     names.used.push_back(name);
+  }
+  if (std::string odd = odd_classifier(used, config.hidden_size); !odd.empty()) {
+    different.push_back(odd);
   }
   std::vector<std::string> lost;
   for (const auto& [name, type] : wanted) {

@@ -30,8 +30,8 @@ bool is_encoder(std::string_view name);
 bool is_head(std::string_view name);
 
 // A reader of the tensors that are `used`. Throws Error that lists
-// all encoder weights that are missing or of another shape than `config` makes them; a pooler may be
-// missing. `trim_vocab`: the table's rows from config.vocab_size on are left out, with those of the
+// all encoder weights that are missing or, like those of the heads, of another shape than `config` makes
+// them; a pooler may be missing. `trim_vocab`: the table's rows from config.vocab_size on are left out, with those of the
 // masked LM's bias and of their slots.
 std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader> from,
                                                 const BertConfig& config,

@@ -9,6 +9,7 @@
 #include "cli/conversion.h"
 #include "cli/conversion_options.h"
 #include "cli/converted_model.h"
+#include "cli/model_fit.h"
 #include "cli/model_source.h"
 #include "cli/options.h"
 
@@ -40,9 +41,9 @@ void run_convert(Args args, std::ostream& out) {
   // that do not fit it, they were half of the file's size.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   auto [tokenizer, config] = flags.conversion.read(args, flags.each());
-  if (flags.trim_vocab) config.vocab_size = static_cast<int64_t>(tokenizer->vocabulary().size());
-
   const ConversionOptions& o = flags.conversion;
+  if (!flags.trim_vocab) warn_of_spare_rows(tokenizer->vocabulary(), config, o.from);
+  if (flags.trim_vocab) config.vocab_size = static_cast<int64_t>(tokenizer->vocabulary().size());
   ConversionNames names;
   ConversionWants wants{.heads = o.format != "tf2-encoder",
                         .training = o.format != "hf" && o.format != "tf2-encoder"};

@@ -72,7 +72,10 @@ ModelFolder folder_of(const ConvertedModel& model) {
   } else if (has("output_weights")) {
     folder.architecture = architecture_of(model.config, "ForSequenceClassification");
     auto classes = static_cast<size_t>(tensors.tensors().at("output_weights").shape[0]);
-    if (folder.labels.size() != classes) folder.labels.clear();
+    if (!folder.labels.empty() && folder.labels.size() != classes) {
+      throw error("{}: its configuration names {} classes, its weights (output_weights) have {}",
+                  model.from, folder.labels.size(), classes);
+    }
     for (size_t i = folder.labels.size(); i < classes; ++i) {
       folder.labels.push_back(fmt::format("LABEL_{}", i));
     }

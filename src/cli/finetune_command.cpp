@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "cli/model_fit.h"
 #include "cli/training_run.h"
 #include "task/catalog.h"
 #include "train/signals.h"
@@ -107,6 +108,9 @@ void run_finetune(Args args, std::ostream& out) {
     job.tokenizer = task.tokenizer = o.model.tokenizer();
     job.config = task.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
+    if (!job.weights.empty()) {
+      warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
+    }
     job.inputs = o.model.files();
     task.classification = o.classification;
     job.task = make_task(o.task, task);

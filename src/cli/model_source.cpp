@@ -10,6 +10,7 @@
 #include "checkpoint/renamed.h"
 #include "checkpoint/tf2_objects.h"
 #include "checkpoint/widened.h"
+#include "cli/model_fit.h"
 #include "model/names.h"
 #include "storage/storage.h"
 #include "text/byte_bpe_files.h"
@@ -170,6 +171,10 @@ std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   if (reader->object_graph()) return widen_floats(name_objects(std::move(reader)));
   std::vector<std::string> names;
   for (const auto& [name, type] : reader->tensors()) names.push_back(name);
+  if (auto wrapped = std::ranges::count_if(
+          names, [](const std::string& name) { return name.starts_with("module."); })) {
+    log_line("{}: the names of {} tensors start with 'module.', which is left out", uri, wrapped);
+  }
   reader = widen_floats(std::move(reader));
   if (!are_hugging_face(names)) return reader;
   return rename_tensors(std::move(reader), from_hugging_face, is_kernel);
@@ -216,6 +221,20 @@ std::vector<std::string> ModelOptions::labels() const {
 }
 
 std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
+  bool said = folder_ && folder_->says_casing;
+  if (said && !folder_->is_roberta() && text.do_lower_case != folder_->do_lower_case) {
+    throw usage_error(
+        "--do_lower_case={}: {} says {}, as its model was trained; where that is wrong, correct it "
+        "there",
+        text.do_lower_case, join_path(folder_path_, "tokenizer_config.json"),
+        folder_->do_lower_case);
+  }
+  std::shared_ptr<const Tokenizer> made = make_tokenizer();
+  if (!init_checkpoint.empty()) require_casing(*made, said);
+  return made;
+}
+
+std::shared_ptr<const Tokenizer> ModelOptions::make_tokenizer() const {
   if (folder_ && text.vocab_file.empty()) {
     ModelFolder folder = *folder_;
     folder.do_lower_case = text.do_lower_case;
@@ -277,6 +296,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
         "large), --bert_config_file, or --init_checkpoint");
   }
   vocabulary.check_fits(config.vocab_size, place);
+  if (!weights_.empty()) require_heads(weights_, config, place);
   return of_its_kind(config, place);
 }
 

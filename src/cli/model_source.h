@@ -52,8 +52,10 @@ struct ModelOptions {
   // The shape: of bert_config_file, of the checkpoint (its folder, or bert_config.json beside it),
   // or of `model` with the vocabulary's size. What bert_config.json and `model` leave open (which GELU,
   // the norms' epsilon) is as in the preset's code. Throws usage errors when there is none, or more
-  // vocabulary lines than rows (V lines and R rows are both named).
+  // vocabulary lines than rows (V lines and R rows are both named). An Error when the weights have
+  // another number of heads.
   BertConfig config(const std::string& preset, const Tokenizer& tokenizer) const;
+  // Throws a usage error when the casing is not what the model folder says, and as require_casing().
   std::shared_ptr<const Tokenizer> tokenizer() const;
   std::optional<double> classifier_dropout() const;  // of a model folder that names one
   std::string weights() const { return weights_; }   // for open_weights; "": a new model
@@ -62,6 +64,7 @@ struct ModelOptions {
   std::vector<std::string> files() const;  // what is read; "" among them: none
 
  private:
+  std::shared_ptr<const Tokenizer> make_tokenizer() const;
   std::optional<ModelFolder> folder_;
   std::string folder_path_, weights_;
 };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "cli/model_fit.h"
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
@@ -67,6 +68,9 @@ void run_pretrain(Args args, std::ostream& out) {
     job.tokenizer->vocabulary().require({job.tokenizer->special().mask});
     job.config = o.model.config(o.training.preset, *job.tokenizer);
     job.weights = o.model.weights();
+    if (!job.weights.empty()) {
+      warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
+    }
     job.inputs = o.model.files();
     job.task = make_pretraining(o.task, job.config);
     for (const std::string& list : {o.task.input_file, o.task.eval_file}) {

@@ -7,6 +7,7 @@
 #include "base/machine.h"
 #include "cli/devices.h"
 #include "cli/load_report.h"
+#include "cli/model_fit.h"
 #include "cli/model_source.h"
 #include "cli/training_options.h"
 #include "storage/storage.h"
@@ -83,6 +84,9 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);
   task.tokenizer->vocabulary().check_fits(task.config.vocab_size, *path);
+  warn_of_spare_rows(task.tokenizer->vocabulary(), task.config, *path);
+  require_casing(*task.tokenizer, folder.says_casing);
+  require_heads(*path, task.config, join_path(*path, "config.json"));
   task.classification = row_options(o, split);
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;

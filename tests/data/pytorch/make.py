@@ -66,11 +66,12 @@ words = "[PAD] [UNK] [CLS] [SEP] [MASK] a cat dog sat on the mat ran home".split
 model = BertForSequenceClassification(BertConfig(
     vocab_size=len(words), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
     max_position_embeddings=24, id2label={0: "no", 1: "yes"}, label2id={"no": 0, "yes": 1}))
-for name in ("model", "shards", "shards_bin"):
+for name in ("model", "model_old", "shards", "shards_bin"):
     os.makedirs(at(name), exist_ok=True)
 model.save_pretrained(at("shards"), max_shard_size="4KB")
 with open(at("shards/vocab.txt"), "w") as f:
     f.write("\n".join(words) + "\n")
 torch.save(model.state_dict(), at("model/pytorch_model.bin"))
+torch.save(model.state_dict(), at("model_old/pytorch_model.bin"), _use_new_zipfile_serialization=False)
 save_torch_state_dict(model.state_dict(), at("shards_bin"), filename_pattern="pytorch_model{suffix}.bin", safe_serialization=False,
                       max_shard_size="4KB")
