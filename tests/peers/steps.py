@@ -8,7 +8,8 @@ import sys
 
 import torch
 from records import read_records, write_records
-from transformers import AutoTokenizer, BertForPreTraining, BertForSequenceClassification, Trainer, get_linear_schedule_with_warmup, logging
+from transformers import (AutoTokenizer, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, Trainer, get_linear_schedule_with_warmup,
+                          logging)
 
 STEPS, WARMUP, BATCH, LENGTH = 20, 4, 6, 32
 TOLERANCE = 1e-4
@@ -18,6 +19,7 @@ work = pathlib.Path("steps")
 work.mkdir()
 torch.set_num_threads(1)
 logging.disable_progress_bar()
+logging.set_verbosity_error()  # that a model of masked words alone leaves tensors unused is meant
 
 NAMES = ["cat", "bird", "old man", "river", "mat", "noon"]
 DOINGS = ["sat on a mat and slept until noon", "looked at us", "was small, and the birds were not", "slept"]
@@ -82,7 +84,7 @@ def compare(name, command, start, model_class, batches, *flags, rate=2e-3):
         assert model.config.hidden_act == "gelu", model.config.hidden_act
         wanted = list(theirs(model, batches, rate, weight_decay))
         decay = [f"--weight_decay={weight_decay}"] if weight_decay else []  # none is the preset's
-        found = ours(command, work / f"{command}-{weight_decay}", rate, f"--init_checkpoint={start}", "--preset=hf", *decay, *flags)
+        found = ours(command, work / f"{name}-{weight_decay}", rate, f"--init_checkpoint={start}", "--preset=hf", *decay, *flags)
         losses, rates, norms = (largest(found, wanted, i) for i in range(3))
         print(f"peers: {name}, weight decay {weight_decay}: {STEPS} steps, loss {wanted[0][0]:.4f} to {wanted[-1][0]:.4f},"
               f" largest difference {losses:.1e}; of rates {rates:.1e}, of norms {norms:.1e} of the norm")
@@ -91,7 +93,7 @@ def compare(name, command, start, model_class, batches, *flags, rate=2e-3):
         assert max(norm for _, _, norm in wanted) > 1, "nothing was clipped"
     # Other details than these give losses that this would see.
     for other in ("--preset=google", "--preset=tf2", "--decay=linear", "--clip_norm=0", "--adam_epsilon=1e-6"):
-        found = ours(command, work / f"{command}{other}", rate, f"--init_checkpoint={start}", "--preset=hf", other, *decay, *flags)
+        found = ours(command, work / f"{name}{other}", rate, f"--init_checkpoint={start}", "--preset=hf", other, *decay, *flags)
         losses = largest(found, wanted, 0)
         print(f"peers: {name}, {other}: {losses:.1e}")
         assert losses > TOLERANCE, other
@@ -117,6 +119,8 @@ records = [r for r in read_records("data.tfrecord") if 0 not in r["input_ids"][:
 write_records(work / "some.tfrecord", records)
 batches = [masked_words(records[i:i + BATCH]) for i in range(0, len(records), BATCH)]
 compare("pre-training", "pretrain", start, BertForPreTraining, batches, f"--input_file={work}/some.tfrecord")
+alone = [{name: value for name, value in batch.items() if name != "next_sentence_label"} for batch in batches]
+compare("masked words alone", "pretrain", start, BertForMaskedLM, alone, f"--input_file={work}/some.tfrecord", "--nonext_sentence")
 
 table = work / "table.jsonl"
 table.write_text("".join(json.dumps({"text": a, "text_b": b, "label": c}) + "\n" for a, b, c in ROWS))
