@@ -76,6 +76,16 @@ TEST(Tf2Objects, PreTrainingHasBothHeads) {
   EXPECT_TRUE(tf2->tensors().contains("bert/pooler/dense/kernel"));
 }
 
+// The same tensors as TensorFlow 2.21 writes them in three files: by TF 1's Saver, whose devices are
+// apart, and as objects, where the word table has no key but the masked LM's.
+TEST(Tf2Objects, FilesInSeveralShardsOfTensorFlowItselfAreTheSame) {
+  auto tf1 = open_checkpoint(kData + "tensorflow/tf1/model.ckpt-77");
+  auto tf2 = open_named(kData + "tensorflow/tf2/ckpt-1");
+  EXPECT_EQ(tf1->tensors().size(), 46U);
+  EXPECT_EQ(tf2->tensors().size(), 46U);
+  for (const auto& [name, type] : tf1->tensors()) expect_equal(*tf2, *tf1, name);
+}
+
 // What the encoder's file became: its graph with other names, and the tensors of those keys.
 std::unique_ptr<CheckpointReader> rewritten(const std::function<void(ObjectGraph&)>& change) {
   // A name of the test's own: tests run beside each other.

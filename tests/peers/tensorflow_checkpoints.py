@@ -1,9 +1,11 @@
-# TensorFlow judges our checkpoints, and we read its: tensorflow_checkpoints.py PROGRAM CLASSIFIER_FOLDER PRETRAINED_FOLDER STATE
+# TensorFlow judges our checkpoints, and we read its: tensorflow_checkpoints.py PROGRAM CLASSIFIER_FOLDER PRETRAINED_FOLDER STATE [GOLDEN]
 # STATE: a checkpoint of the run that PRETRAINED_FOLDER is of, with the slots of its optimizer. Values are equal to the bit, throughout.
+# With GOLDEN, a folder, writes there the same tensors as a TF 1 and a TF 2 checkpoint of three data files (tests/data/tf2/tensorflow).
 import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +15,7 @@ import tensorflow as tf
 
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 3)
 tf.get_logger().setLevel("ERROR")
-program, classifier, pretrained, state = sys.argv[1:]
+program, classifier, pretrained, state, *golden = sys.argv[1:]
 work = pathlib.Path("tensorflow")
 work.mkdir()
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -330,6 +332,8 @@ for sharded in (False, True):
     judge_reading(f"saver-{sharded}", save_tf1(f"saver-{sharded}", tensors, sharded=sharded), tensors, 3 if sharded else 1)
 LATER = {"inner_output": True, "head": "model/layer_with_weights-1/out_proj"}
 MASKED_LM = "model/layer_with_weights-0/layer_with_weights-2"
+RELEASED = {"encoder": "encoder", "inner_output": True, "masked_lm": "masked_lm", "pooler": "next_sentence..pooler_dense",
+            "next_sentence": "next_sentence/out_proj"}
 for name, tensors, places, options in (
         ("tf2.2-encoder", small_model(), ENCODER, {}),
         ("tf2.10-encoder", small_model(), {"encoder": "encoder", "inner_output": True}, {"sharded": True}),
@@ -340,7 +344,15 @@ for name, tensors, places, options in (
          PRETRAINER | {"inner_output": True, "masked_lm": MASKED_LM,
                        "next_sentence": "model/layer_with_weights-0/layer_with_weights-1/layer_with_weights-0"},
          {"counter": "global_step", "shared": [f"{MASKED_LM}/embedding_table"]}),
-        ("released-pretrainer", small_model("masked_lm", "next_sentence"),
-         {"encoder": "encoder", "inner_output": True, "masked_lm": "masked_lm", "pooler": "next_sentence..pooler_dense",
-          "next_sentence": "next_sentence/out_proj"}, {"shared": ["masked_lm/embedding_table"]})):
+        ("released-pretrainer", small_model("masked_lm", "next_sentence"), RELEASED, {"shared": ["masked_lm/embedding_table"]})):
     judge_reading(name, save_tf2(name, tensors, places, **options), tensors, 3 if options.get("sharded") else 1)
+
+if golden:
+    tensors = small_model("masked_lm", "next_sentence")
+    for prefix in (save_tf1("golden-tf1", tensors, sharded=True),
+                   save_tf2("golden-tf2", tensors, RELEASED, shared=["masked_lm/embedding_table"], sharded=True)):
+        prefix = pathlib.Path(prefix)
+        to = pathlib.Path(golden[0], prefix.parent.name.removeprefix("golden-"))
+        to.mkdir(parents=True, exist_ok=True)
+        for file in prefix.parent.glob(prefix.name + ".[id]*"):  # without the graph of TF 1
+            shutil.copy(file, to)
