@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "data/packer.h"
 #include "data/placement/capacity_choice.h"
-#include "task/classification.h"
+#include "task/table/classification.h"
 #include "text/vocabulary.h"
 
 namespace bertrain {
@@ -25,7 +25,7 @@ std::vector<ExampleSize> sizes_of(int argc, char** argv, int64_t longest) {
   BertConfig config;
   config.max_position_embeddings = 512;
   auto tokenizer = std::make_shared<Tokenizer>(Vocabulary::read(argv[2]));
-  auto task = make_classification(options, config, tokenizer, nullptr);
+  auto task = make_classification("classification", options, config, tokenizer, nullptr);
   ExampleStream examples = task->examples("train");
   return sample_sizes(*examples, SIZE_MAX);
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "model/bert.h"
-#include "task/catalog.h"
+#include "task/catalog/catalog.h"
 #include "train/record.h"
 
 namespace bertrain {

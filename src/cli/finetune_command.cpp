@@ -9,7 +9,7 @@
 #include "base/machine.h"
 #include "cli/model_fit.h"
 #include "cli/training_run.h"
-#include "task/catalog.h"
+#include "task/catalog/catalog.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -27,7 +27,9 @@ struct FinetuneOptions {
 
   EachOption each() {
     return [this](OptionVisitor& v) {
-      v("task", task, "classification (of texts, or pairs of texts)");
+      v("task", task,
+        "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
+        "regression (a number)");
       classification.each(v);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
@@ -40,10 +42,17 @@ struct FinetuneOptions {
   }
 };
 
+// What decides which model is kept; null: there is no such task.
+const char* best_metric_of(std::string_view task) {
+  if (task == "classification") return "eval_accuracy";
+  if (task == "multilabel") return "eval_micro_f1";
+  return task == "regression" ? "eval_pearson" : nullptr;
+}
+
 void check_options(const FinetuneOptions& o) {
   check_training_options(o.training);
-  if (o.task != "classification") {
-    throw usage_error("--task={}: this build has classification", o.task);
+  if (!best_metric_of(o.task)) {
+    throw usage_error("--task={}: classification, multilabel or regression expected", o.task);
   }
   if (o.classification.train_file.empty()) throw usage_error("--train_file is needed");
   if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
@@ -119,10 +128,9 @@ void run_finetune(Args args, std::ostream& out) {
     }
     job.test_file = o.classification.test_file;
     job.inputs.push_back(job.test_file);
-    std::vector<std::string> labels = o.model.labels();
-    job.new_head = !labels.empty() && Json(labels) != job.task->describe()["labels"];
+    job.new_head = o.model.has_other_head(job.task->describe());
     set_steps(job, o);
-    job.best_metric = "eval_accuracy";
+    job.best_metric = best_metric_of(o.task);
     run_training(run, job, o.training, out);
   });
 }

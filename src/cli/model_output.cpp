@@ -6,6 +6,14 @@
 #include "model/names.h"
 
 namespace bertrain {
+namespace {
+
+std::string problem_type_of(const std::string& task) {
+  if (task == "multilabel") return "multi_label_classification";
+  return task == "regression" ? "regression" : "single_label_classification";
+}
+
+}  // namespace
 
 void write_model(const std::string& path, const Task& task, const BertConfig& config,
                  const Tokenizer& tokenizer, const State& state, const Json& about) {
@@ -14,10 +22,13 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   folder.config = config_to_hugging_face(config);
   bool next_sentence = description.value("next_sentence", true);
   folder.architecture = architecture_of(config, next_sentence ? "ForPreTraining" : "ForMaskedLM");
-  if (auto labels = description.find("labels"); labels != description.end()) {
+  std::string kind = description.value("task", "");
+  if (kind != "pretraining") {
     folder.architecture = architecture_of(config, "ForSequenceClassification");
-    folder.problem_type = "single_label_classification";
-    folder.labels = labels->get<std::vector<std::string>>();
+    folder.problem_type = problem_type_of(kind);
+    // transformers' way to say that there is one output.
+    folder.labels = kind == "regression" ? std::vector<std::string>{"LABEL_0"}
+                                         : description["labels"].get<std::vector<std::string>>();
   }
   if (auto dropout = description.find("classifier_dropout"); dropout != description.end()) {
     folder.classifier_dropout = dropout->get<double>();

@@ -157,7 +157,9 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
                     join_path(path, "config.json"), label);
       }
     }
-    return {{"task", "classification"}, {"labels", folder.labels}};
+    if (folder.labels.size() == 1) return {{"task", "regression"}};
+    bool several = folder.problem_type == "multi_label_classification";
+    return {{"task", several ? "multilabel" : "classification"}, {"labels", folder.labels}};
   }
   if (model == "ForPreTraining") return {{"task", "pretraining"}};
   if (model == "ForMaskedLM") return {{"task", "pretraining"}, {"next_sentence", false}};
@@ -213,11 +215,14 @@ void ModelOptions::read_init_checkpoint() {
   if (exists(vocabulary)) text.vocab_file = vocabulary;
 }
 
-std::vector<std::string> ModelOptions::labels() const {
-  Json task = folder_ ? task_of(*folder_, folder_path_) : Json();
-  if (task.is_null()) return {};
-  std::optional<JsonValue> labels = JsonValue(task, task_file(folder_path_), "task").find("labels");
-  return labels ? labels->texts() : std::vector<std::string>();
+bool ModelOptions::has_other_head(const Json& task) const {
+  Json mine = folder_ ? task_of(*folder_, folder_path_) : Json();
+  if (mine.is_null()) return false;
+  JsonValue described(mine, task_file(folder_path_), "task");
+  if (auto labels = described.find("labels")) labels->texts();  // what is no list is said
+  std::string kind = described.at("task").text();
+  if (kind == "pretraining") return false;
+  return kind != task["task"] || mine.value("labels", Json()) != task.value("labels", Json());
 }
 
 std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {

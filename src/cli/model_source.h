@@ -59,8 +59,9 @@ struct ModelOptions {
   std::shared_ptr<const Tokenizer> tokenizer() const;
   std::optional<double> classifier_dropout() const;  // of a model folder that names one
   std::string weights() const { return weights_; }   // for open_weights; "": a new model
-  // Of the initial model's classes, in order; none where it has none or does not name them.
-  std::vector<std::string> labels() const;
+  // Whether the initial model has a head that is for another task than this (Task::describe()), or for
+  // other classes or another order of them.
+  bool has_other_head(const Json& task) const;
   std::vector<std::string> files() const;  // what is read; "" among them: none
 
  private:

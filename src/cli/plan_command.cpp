@@ -13,7 +13,7 @@
 #include "cli/model_source.h"
 #include "cli/training_options.h"
 #include "storage/disk_space.h"
-#include "task/catalog.h"
+#include "task/catalog/catalog.h"
 #include "train/step.h"
 
 namespace bertrain {

@@ -36,7 +36,7 @@ void run_predict(Args args, std::ostream& out) {
   PredictOptions o;
   if (wants_help(args)) return print_help(kPredictCommand, o.each(), out);
   parse_only_options(args, o.each());
-  make_row_printer(o.output_format, {});  // a wrong name is said before anything is loaded
+  require_output_format(o.output_format);  // before anything is loaded
   require_between("top_k", o.inference.top_k, 1, 1000);
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = is_read_once(o.inference.input_file);
@@ -48,10 +48,8 @@ void run_predict(Args args, std::ostream& out) {
   }
   refuse_overwriting(o.output_file, inputs);
   bool fills = model.is("pretraining");
-  auto printer =
-      fills ? make_mask_printer(o.output_format)
-            : make_row_printer(o.output_format,
-                               model.description()["labels"].get<std::vector<std::string>>());
+  auto printer = fills ? make_mask_printer(o.output_format)
+                       : make_row_printer(o.output_format, model.task().describe());
   RowOutput rows(o.output_file, follow, out);
   rows.write(printer->head());
   EvaluationResult result =

@@ -17,6 +17,7 @@ const std::string* text_of(const Example& row, std::string_view name) {
   return row.contains(name) ? &strings(row, name).at(0) : nullptr;
 }
 
+// A row of a classifier, of one that gives any number of labels, or of a regression: what there is.
 class JsonPrinter final : public RowPrinter {
  public:
   explicit JsonPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
@@ -24,14 +25,26 @@ class JsonPrinter final : public RowPrinter {
   std::string line(const Example& row) const override {
     Json json = Json::object();
     if (const std::string* id = text_of(row, "id")) json["id"] = *id;
-    json["label"] = *text_of(row, "label");
-    json["probability"] = shown(floats(row, "probability").at(0));
-    const std::vector<float>& all = floats(row, "probabilities");
-    // Labels are distinct, so nothing need be searched, which takes the square of their number.
-    auto& named = (json["probabilities"] = Json::object()).get_ref<Json::object_t&>();
-    for (size_t c = 0; c < labels_.size(); ++c) named.push_back({labels_[c], shown(all[c])});
-    if (const std::string* gold = text_of(row, "gold")) {
-      json["gold"] = *gold;
+    if (row.contains("label")) {
+      json["label"] = *text_of(row, "label");
+      json["probability"] = shown(floats(row, "probability").at(0));
+    }
+    if (row.contains("labels")) json["labels"] = strings(row, "labels");
+    if (row.contains("value")) json["value"] = shown(floats(row, "value").at(0));
+    if (row.contains("probabilities")) {
+      const std::vector<float>& all = floats(row, "probabilities");
+      // Labels are distinct, so nothing need be searched, which takes the square of their number.
+      auto& named = (json["probabilities"] = Json::object()).get_ref<Json::object_t&>();
+      for (size_t c = 0; c < labels_.size(); ++c) named.push_back({labels_[c], shown(all[c])});
+    }
+    if (row.contains("gold")) {
+      if (row.contains("labels")) {
+        json["gold"] = strings(row, "gold");
+      } else if (row.contains("value")) {
+        json["gold"] = std::stod(*text_of(row, "gold"));
+      } else {
+        json["gold"] = *text_of(row, "gold");
+      }
       json["loss"] = shown(floats(row, "loss").at(0));
     }
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -62,21 +75,36 @@ class MaskPrinter final : public RowPrinter {
 // Every row has every column, in one order; what is not known is empty.
 class TsvPrinter final : public RowPrinter {
  public:
-  explicit TsvPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+  TsvPrinter(std::string task, std::vector<std::string> labels, std::string separator)
+      : task_(std::move(task)), labels_(std::move(labels)), separator_(std::move(separator)) {}
 
   std::string head() const override {
-    std::string text = "id\tlabel\tprobability\tgold\tloss";
+    std::string text = "id";
+    text += task_ == "regression"   ? "\tvalue"
+            : task_ == "multilabel" ? "\tlabels"
+                                    : "\tlabel\tprobability";
+    text += "\tgold\tloss";
     for (const std::string& label : labels_) text += "\t" + field(label);
     return text + "\n";
   }
 
   std::string line(const Example& row) const override {
-    const std::string *id = text_of(row, "id"), *gold = text_of(row, "gold");
-    std::string text =
-        fmt::format("{}\t{}\t{}\t{}\t{}", id ? field(*id) : "", field(*text_of(row, "label")),
-                    floats(row, "probability").at(0), gold ? field(*gold) : "",
-                    gold ? fmt::format("{}", floats(row, "loss").at(0)) : "");
-    for (float p : floats(row, "probabilities")) text += fmt::format("\t{}", p);
+    const std::string* id = text_of(row, "id");
+    std::string text = id ? field(*id) : "";
+    if (task_ == "regression") {
+      text += fmt::format("\t{}", floats(row, "value").at(0));
+    } else if (task_ == "multilabel") {
+      text += "\t" + joined(row, "labels");
+    } else {
+      text +=
+          fmt::format("\t{}\t{}", field(*text_of(row, "label")), floats(row, "probability").at(0));
+    }
+    bool known = row.contains("gold");
+    text += "\t" + (known ? joined(row, "gold") : "");
+    text += "\t" + (known ? fmt::format("{}", floats(row, "loss").at(0)) : "");
+    if (task_ != "regression") {
+      for (float p : floats(row, "probabilities")) text += fmt::format("\t{}", p);
+    }
     return text + "\n";
   }
 
@@ -86,16 +114,28 @@ class TsvPrinter final : public RowPrinter {
         text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
     return text;
   }
+  std::string joined(const Example& row, std::string_view name) const {
+    return field(fmt::format("{}", fmt::join(strings(row, name), separator_)));
+  }
+  std::string task_;
   std::vector<std::string> labels_;
+  std::string separator_;  // as in the tables that were trained on
 };
 
 }  // namespace
 
-std::unique_ptr<RowPrinter> make_row_printer(const std::string& format,
-                                             std::vector<std::string> labels) {
-  if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
-  if (format == "tsv") return std::make_unique<TsvPrinter>(std::move(labels));
+void require_output_format(const std::string& format) {
+  if (format == "jsonl" || format == "tsv") return;
   throw usage_error("--output_format={}: jsonl or tsv expected", format);
+}
+
+std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task) {
+  require_output_format(format);
+  std::vector<std::string> labels;
+  if (task.contains("labels")) labels = task["labels"].get<std::vector<std::string>>();
+  if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
+  return std::make_unique<TsvPrinter>(task["task"].get<std::string>(), std::move(labels),
+                                      task.value("label_separator", ","));
 }
 
 std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format) {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "data/example.h"
 
 namespace bertrain {
 
-// Lines end in \n. A row holds what Rows of a classifier give: label, probability, probabilities (in
-// the order of the labels), and id, gold and loss where they are known.
+// Lines end in \n. A row holds what Rows of the task give (task/table/target.h).
 class RowPrinter {
  public:
   virtual ~RowPrinter() = default;
@@ -19,8 +19,10 @@ class RowPrinter {
 };
 
 // "jsonl" or "tsv"; else a usage error that names --output_format.
-std::unique_ptr<RowPrinter> make_row_printer(const std::string& format,
-                                             std::vector<std::string> labels);
+void require_output_format(const std::string& format);
+
+// For rows of the task that is described so (Task::describe()): classification, multilabel, regression.
+std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task);
 
 // Of what fills masks, as task/inference/fill_mask.h gives it: jsonl only.
 std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format);

@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "cli/options.h"
-#include "task/catalog.h"
+#include "task/catalog/catalog.h"
 #include "train/evaluate.h"
 #include "train/state.h"
 

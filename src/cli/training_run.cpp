@@ -442,8 +442,7 @@ void TrainingRun::publish(std::ostream& out) {
 std::string TrainingRun::predict_test() {
   if (!has_split(task_, "test")) return "";
   std::string file = run_.file(kPredictions);
-  auto labels = task_.describe()["labels"].get<std::vector<std::string>>();
-  std::unique_ptr<RowPrinter> printer = make_row_printer("jsonl", labels);
+  std::unique_ptr<RowPrinter> printer = make_row_printer("jsonl", task_.describe());
   std::unique_ptr<Writer> writer = storage_for(file).create(file, Exists::replace);
   EvaluationResult result = evaluate(task_, *evaluation_, test_, false, [&](const Example& row) {
     std::string line = printer->line(row);

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "formats/tfrecord.h"
 #include "storage/storage.h"
-#include "task/catalog.h"
 #include "task/tiny_config.h"
 
 namespace bertrain {
@@ -56,11 +55,6 @@ TEST(Pretraining, MaskedWordsAloneNeedNoLabels) {
   ASSERT_EQ(task->terms().size(), 1u);
   EXPECT_EQ(task->terms()[0].name, "masked_lm_loss");
   EXPECT_EQ(task->describe()["next_sentence"], Json(false));
-  TaskOptions again;
-  again.config = tiny_config(100, 8);
-  again.pretraining.eval_file = options.input_file;
-  auto described = make_described_task(task->describe(), again);
-  EXPECT_EQ(described->terms().size(), 1u);
 
   auto scorer = task->scorer();
   scorer->add({{"masked_lm_weight", std::vector<float>{2}},
@@ -291,18 +285,6 @@ TEST(Pretraining, BuildsBothLosses) {
   EXPECT_EQ(out.losses.at("next_sentence_loss").shape(), (Shape{3}));
   EXPECT_EQ(out.predictions.at("masked_lm_prediction").dtype(), DType::i32);
   EXPECT_EQ(task->terms()[0].epsilon, 1e-5);
-}
-
-TEST(Catalog, NamesItsTasks) {
-  TaskOptions options;
-  options.config = tiny_config(100, 8);
-  options.pretraining = written({record()});
-  EXPECT_THAT(task_names(), ElementsAre("pretraining", "classification"));
-  auto task = make_task("pretraining", options);
-  EXPECT_EQ(make_described_task(task->describe(), options)->max_seq_length(), 8);
-  EXPECT_THAT([&] { make_task("ner", options); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("'ner'"), HasSubstr("classification"))));
-  EXPECT_THROW(make_described_task(Json::array(), options), Error);
 }
 
 }  // namespace

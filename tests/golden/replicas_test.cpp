@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "data/placement/capacity_choice.h"
 #include "storage/storage.h"
-#include "task/classification.h"
+#include "task/table/classification.h"
 #include "tiny_bert.h"
 #include "train/evaluate.h"
 
@@ -140,7 +140,7 @@ Scored score(std::unique_ptr<Backend> backend, int64_t count) {
   write_text(options.dev_file, table);
   options.max_seq_length = kGoldenLength;
   std::vector<std::string> pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"};
-  auto task = make_classification(options, golden.config,
+  auto task = make_classification("classification", options, golden.config,
                                   std::make_shared<Tokenizer>(Vocabulary(pieces)), nullptr);
   State state(*backend, parameters_of(*task));
   state.initialise(3);

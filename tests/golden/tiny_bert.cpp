@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "formats/tfrecord.h"
 #include "storage/storage.h"
-#include "task/classification.h"
 #include "task/pretraining.h"
+#include "task/table/classification.h"
 
 namespace bertrain {
 namespace {
@@ -107,8 +107,8 @@ std::unique_ptr<Task> Golden::task() const {
   // The golden's run had every dropout off, also the classifier's fixed one.
   options.classifier_dropout = config.hidden_dropout_prob;
   std::vector<std::string> pieces = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a"};
-  return make_classification(options, config, std::make_shared<Tokenizer>(Vocabulary(pieces)),
-                             nullptr);
+  return make_classification("classification", options, config,
+                             std::make_shared<Tokenizer>(Vocabulary(pieces)), nullptr);
 }
 
 std::vector<Example> Golden::examples() const {

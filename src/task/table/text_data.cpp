@@ -1,5 +1,5 @@
 // Chunks of rows, tokenized side by side and taken in order.
-#include "task/text_data.h"
+#include "task/table/text_data.h"
 
 #include <algorithm>
 #include <deque>
@@ -50,10 +50,10 @@ class InMemory final : public IndexedStream {
 class AsRead final : public Stream<Example> {
  public:
   AsRead(std::unique_ptr<TextRowReader> reader, std::shared_ptr<const PairEncoder> encoder,
-         std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told, size_t chunk)
+         std::shared_ptr<const TextTarget> target, std::shared_ptr<ToldOnce> told, size_t chunk)
       : reader_(std::move(reader)),
         encoder_(std::move(encoder)),
-        labels_(std::move(labels)),
+        target_(std::move(target)),
         told_(std::move(told)),
         chunk_(chunk) {}
 
@@ -81,11 +81,11 @@ class AsRead final : public Stream<Example> {
       const PairInput& input = inputs[i];
       Example example;
       add_input(example, input.ids.data(), input.ids.size(), input.first);
-      int64_t label = rows[i].label ? labels_->find(*rows[i].label) : -1;
+      const std::string* label = rows[i].label ? &*rows[i].label : nullptr;
       // An empty one says that it is not known.
-      if (!rows[i].label.value_or("").empty() && label < 0) ++unknown_;
-      example["label"] = std::vector<int64_t>{std::max<int64_t>(label, 0)};
-      if (label >= 0) example["gold"] = std::vector<std::string>{*rows[i].label};
+      if (label && label->empty() && !target_->may_be_empty()) label = nullptr;
+      unknown_ += label && !target_->fault(*label).empty();
+      target_->put(example, label);
       if (!rows[i].id.empty()) example["id"] = std::vector<std::string>{rows[i].id};
       example["row"] = std::vector<int64_t>{row_++};
       cut_ += input.cut > 0;
@@ -109,7 +109,7 @@ class AsRead final : public Stream<Example> {
 
   std::unique_ptr<TextRowReader> reader_;
   std::shared_ptr<const PairEncoder> encoder_;
-  std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<const TextTarget> target_;
   std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
   std::deque<Example> ready_;
@@ -131,26 +131,21 @@ void TextData::add(const PairInput& input, TextRow row) {
   longest_ = std::max<uint64_t>(longest_, input.ids.size() + input.cut);
 }
 
-void TextData::number_labels(const Labels& labels) {
-  label_numbers_.clear();
+void TextData::set_target(std::shared_ptr<const TextTarget> target) {
   for (uint64_t i = 0; i < size(); ++i) {
-    int64_t number = labels.find(labels_[i]);
-    if (number < 0) {
-      throw error("{}:{}: label '{}' is not among the model's: {}", name_, line_[i], labels_[i],
-                  labels.list());
-    }
-    label_numbers_.push_back(static_cast<int32_t>(number));
+    std::string fault = target->fault(labels_[i]);
+    if (!fault.empty()) throw error("{}:{}: {}", name_, line_[i], fault);
   }
+  target_ = std::move(target);
 }
 
 Example TextData::example(uint64_t index) const {
-  check(label_numbers_.size() == size(), "labels are numbered before rows are taken");
+  check(target_ != nullptr, "labels mean something before rows are taken");
   Example example;
   uint64_t begin = index == 0 ? 0 : end_[index - 1];
   add_input(example, ids_.data() + begin, end_.at(index) - begin, first_[index]);
-  example["label"] = std::vector<int64_t>{label_numbers_[index]};
+  target_->put(example, &labels_[index]);
   example["row"] = std::vector<int64_t>{static_cast<int64_t>(index)};
-  example["gold"] = std::vector<std::string>{labels_[index]};
   if (!row_ids_[index].empty()) example["id"] = std::vector<std::string>{row_ids_[index]};
   return example;
 }
@@ -179,9 +174,9 @@ void load_texts(TextRowReader& reader, const PairEncoder& encoder,
 
 ExampleStream stream_texts(std::unique_ptr<TextRowReader> reader,
                            std::shared_ptr<const PairEncoder> encoder,
-                           std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told,
+                           std::shared_ptr<const TextTarget> target, std::shared_ptr<ToldOnce> told,
                            bool one_by_one) {
-  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), std::move(labels),
+  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), std::move(target),
                                   std::move(told), one_by_one ? 1 : kChunk);
 }
 

@@ -1,5 +1,5 @@
 // The list of tasks.
-#include "task/catalog.h"
+#include "task/catalog/catalog.h"
 
 #include <algorithm>
 
@@ -14,6 +14,17 @@ struct Entry {
   std::unique_ptr<Task> (*make)(const TaskOptions& options, const Json* description);
 };
 
+constexpr char kClassification[] = "classification", kMultiLabel[] = "multilabel",
+               kRegression[] = "regression";
+
+// Tables of texts with labels of that kind.
+template <const char* kind>
+std::unique_ptr<Task> classification_of(const TaskOptions& o, const Json* description) {
+  check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
+  return make_classification(kind, o.classification, o.config, o.tokenizer, description,
+                             o.described_in);
+}
+
 constexpr Entry kTasks[] = {
     {"pretraining",
      [](const TaskOptions& o, const Json* description) {
@@ -24,12 +35,9 @@ constexpr Entry kTasks[] = {
        }
        return make_pretraining(options, o.config);
      }},
-    {"classification",
-     [](const TaskOptions& o, const Json* description) {
-       check(o.tokenizer != nullptr, "classification needs a tokenizer");
-       return make_classification(o.classification, o.config, o.tokenizer, description,
-                                  o.described_in);
-     }},
+    {"classification", classification_of<kClassification>},
+    {"multilabel", classification_of<kMultiLabel>},
+    {"regression", classification_of<kRegression>},
 };
 
 }  // namespace

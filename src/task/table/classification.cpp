@@ -1,9 +1,7 @@
 // From tables of texts to losses of a classifier on the pooled vector.
-#include "task/classification.h"
+#include "task/table/classification.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "base/checked_json.h"
@@ -15,9 +13,8 @@
 #include "model/bert.h"
 #include "model/heads.h"
 #include "storage/storage.h"
-#include "task/classification_rows.h"
 #include "task/encoder_inputs.h"
-#include "task/text_data.h"
+#include "task/table/text_data.h"
 #include "tensor/ops/ops.h"
 #include "text/unicode.h"
 
@@ -47,10 +44,12 @@ RowOptions row_options(const ClassificationOptions& o, bool blank_is_row) {
 
 class Classification final : public Task {
  public:
-  Classification(ClassificationOptions options, const BertConfig& config,
+  Classification(std::string_view kind, ClassificationOptions options, const BertConfig& config,
                  std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
                  const std::string& described_in)
-      : options_(std::move(options)),
+      : kind_(kind),
+        target_(make_target(kind, options.target)),
+        options_(std::move(options)),
         test_label_optional_(!options_.train_file.empty() || options_.label_column.empty()),
         config_(config),
         tokenizer_(std::move(tokenizer)) {
@@ -108,11 +107,9 @@ class Classification final : public Task {
     return names;
   }
 
-  Schema schema() const override { return {{"label", {DType::i32, Axis::example, {}}}}; }
+  Schema schema() const override { return target_->schema(); }
 
-  std::vector<LossTerm> terms() const override {
-    return {{"classification_loss", Axis::example, "example_weight", 0}};
-  }
+  std::vector<LossTerm> terms() const override { return {target_->term()}; }
 
   ExampleStream examples(std::string_view split) const override {
     if (split == "train" && train_) return stream(train_);
@@ -125,7 +122,7 @@ class Classification final : public Task {
       }
       auto reader = std::make_unique<TextRowReader>(
           options_.test_file, columns_, row_options(options_, true), test_label_optional_);
-      return stream_texts(std::move(reader), encoder_, labels_, told_, once);
+      return stream_texts(std::move(reader), encoder_, target_, told_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
   }
@@ -141,39 +138,46 @@ class Classification final : public Task {
 
   Outputs build(const Scope& scope, const Inputs& batch) const override {
     Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
-    ClassifierHead head{static_cast<int64_t>(labels_->size()), options_.classifier_dropout};
+    ClassifierHead head{target_->outputs(), options_.classifier_dropout};
     Tensor number = batch.at("example_number");
     Tensor pooled =
         classifier_input(scope, config_, head, hidden, batch.at("first_slot"), number);  // [E, H]
     Tensor logits = classifier_logits(scope, head, pooled, number);                      // [E, C]
-    Tensor loss = softmax_cross_entropy(logits, batch.at("label")).loss;
-    return {{{"classification_loss", loss}}, {{"probabilities", softmax(logits)}, {"loss", loss}}};
+    return target_->build(scope.training(), logits, batch);
   }
 
-  std::unique_ptr<Rows> rows() const override { return make_classification_rows(labels_); }
-  std::unique_ptr<Scorer> scorer() const override { return make_classification_scorer(labels_); }
+  std::unique_ptr<Rows> rows() const override { return target_->rows(); }
+  std::unique_ptr<Scorer> scorer() const override { return target_->scorer(); }
 
   Json describe() const override {
-    return {{"task", "classification"},
-            {"labels", labels_->names()},
-            {"text_column", options_.text_column},
-            {"text_b_column", options_.text_b_column},
-            {"label_column", options_.label_column},
-            {"id_column", options_.id_column},
-            {"header", options_.header.value_or(true)},
-            {"format", options_.format},
-            {"max_seq_length", options_.max_seq_length},
-            {"classifier_dropout", options_.classifier_dropout}};
+    Json description = {{"task", kind_}};
+    target_->describe(description);
+    description.update({{"text_column", options_.text_column},
+                        {"text_b_column", options_.text_b_column},
+                        {"label_column", options_.label_column},
+                        {"id_column", options_.id_column},
+                        {"header", options_.header.value_or(true)},
+                        {"format", options_.format},
+                        {"max_seq_length", options_.max_seq_length},
+                        {"classifier_dropout", options_.classifier_dropout}});
+    return description;
   }
 
  private:
+  static std::shared_ptr<TextTarget> make_target(std::string_view kind, const TargetOptions& o) {
+    if (kind == "multilabel") return make_multi_label(o);
+    if (kind == "regression") return make_regression(o);
+    check(kind == "classification", "a kind of label");
+    return make_single_label(o);
+  }
   void take(const JsonValue& description);
   void load();
   void refuse_pipes() const;
   void refuse_records() const;
-  void refuse_many_labels() const;
   void load_train();
 
+  std::string kind_;
+  std::shared_ptr<TextTarget> target_;
   ClassificationOptions options_;
   // A label column that was named for the rows to predict, and not for those to train on, must be
   // in them.
@@ -182,7 +186,6 @@ class Classification final : public Task {
   std::shared_ptr<const Tokenizer> tokenizer_;
   TextColumns columns_;
   std::shared_ptr<const PairEncoder> encoder_;
-  std::shared_ptr<const Labels> labels_;
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
   std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
   mutable bool input_taken_ = false;       // a stream of a file that is read once was given out
@@ -190,16 +193,7 @@ class Classification final : public Task {
 
 // What the options leave open is as it was when the model was trained.
 void Classification::take(const JsonValue& description) {
-  std::vector<std::string> names = description.at("labels").texts();
-  if (std::set<std::string>(names.begin(), names.end()).size() < names.size()) {
-    description.at("labels").fail("names of classes, each once");
-  }
-  labels_ = std::make_shared<Labels>(std::move(names));
-  if (labels_->size() < 2) description.at("labels").fail("two labels or more");
-  if (labels_->size() > kMostLabels || labels_->bytes() > kMostLabelBytes) {
-    description.at("labels").fail(
-        fmt::format("at most {} labels of {} bytes together", kMostLabels, kMostLabelBytes));
-  }
+  target_->take(description);
   auto fill = [&](std::string& option, const char* key) {
     if (!option.empty()) return;
     if (std::optional<JsonValue> found = description.find(key)) option = found->text();
@@ -225,7 +219,7 @@ void Classification::take(const JsonValue& description) {
 void Classification::load() {
   refuse_pipes();
   if (!options_.train_file.empty()) load_train();
-  if (!labels_) {
+  if (!target_->is_known()) {
     throw usage_error("the labels are not known: give --train_file, or a model that has them");
   }
   if (!options_.dev_file.empty()) {
@@ -236,8 +230,7 @@ void Classification::load() {
     if (dev_->size() == 0) throw error("{}: there is no row to evaluate on", options_.dev_file);
     dev_->report();
   }
-  if (train_) train_->number_labels(*labels_);
-  if (dev_) dev_->number_labels(*labels_);
+  if (dev_) dev_->set_target(target_);
   if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
     // Only to see now that the file is there and has the columns.
     TextRowReader reader(options_.test_file, columns_, row_options(options_, true),
@@ -270,24 +263,6 @@ void Classification::refuse_records() const {
   }
 }
 
-void Classification::refuse_many_labels() const {
-  constexpr std::string_view kWayOut =
-      "is it the label column? --label_column names another; to classify, rare labels have to be "
-      "joined";
-  if (labels_->size() > kMostLabels) {
-    throw usage_error("{}: column '{}' has {} different labels, a classifier at most {}: {}",
-                      options_.train_file, options_.label_column, labels_->size(), kMostLabels,
-                      kWayOut);
-  }
-  if (labels_->bytes() > kMostLabelBytes) {
-    throw usage_error(
-        "{}: the {} different labels of column '{}' have {} bytes together, a classifier's at most "
-        "{}: {}",
-        options_.train_file, labels_->size(), options_.label_column, labels_->bytes(),
-        kMostLabelBytes, kWayOut);
-  }
-}
-
 void Classification::load_train() {
   const std::string& file = options_.train_file;
   double fraction = options_.dev_file.empty() ? options_.dev_fraction : 0;
@@ -295,7 +270,9 @@ void Classification::load_train() {
   auto held = std::make_shared<TextData>(file);
   TextRowReader reader(file, columns_, row_options(options_, false), false);
   load_texts(reader, *encoder_, [&](PairInput input, TextRow row) {
-    if (row.label.value_or("").empty()) throw error("{}:{}: the label is empty", file, row.line);
+    if (!target_->may_be_empty() && row.label.value_or("").empty()) {
+      throw error("{}:{}: the label is empty", file, row.line);
+    }
     TextData& to = held_out(row, fraction) ? *held : *train_;
     to.add(input, std::move(row));
   });
@@ -315,34 +292,27 @@ void Classification::load_train() {
              held->size(), fraction, train_->size());
     dev_ = held;
   }
-  // The held-out rows were in the training file: their labels belong to it.
-  std::vector<std::string> found = train_->labels();
-  if (dev_) found.insert(found.end(), dev_->labels().begin(), dev_->labels().end());
-  if (!labels_) {
-    labels_ = std::make_shared<Labels>(Labels::learn(found));
-    refuse_many_labels();
-    if (labels_->size() < 2) {
-      throw error("{}: column '{}' has only the label {}; a classifier needs two at least", file,
-                  options_.label_column, labels_->list());
-    }
+  LabelColumn column = {file, options_.label_column};
+  if (!target_->is_known()) {
+    // The held-out rows were in the training file: their labels belong to it.
+    std::vector<std::string> found = train_->labels();
+    if (dev_) found.insert(found.end(), dev_->labels().begin(), dev_->labels().end());
+    target_->learn(found, column);
   }
-  std::map<std::string, uint64_t> counts;
-  for (const std::string& label : train_->labels()) ++counts[label];
-  auto most = std::max_element(counts.begin(), counts.end(),
-                               [](const auto& a, const auto& b) { return a.second < b.second; });
-  log_line("{}: {} labels; the most frequent, '{}', is {:.1f} % of the rows", file, labels_->size(),
-           most->first,
-           100.0 * static_cast<double>(most->second) / static_cast<double>(train_->size()));
+  target_->weigh(train_->labels());
+  train_->set_target(target_);
+  target_->report(train_->labels(), column);
 }
 
 }  // namespace
 
-std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
+std::unique_ptr<Task> make_classification(std::string_view kind,
+                                          const ClassificationOptions& options,
                                           const BertConfig& config,
                                           std::shared_ptr<const Tokenizer> tokenizer,
                                           const Json* description,
                                           const std::string& described_in) {
-  return std::make_unique<Classification>(options, config, std::move(tokenizer), description,
+  return std::make_unique<Classification>(kind, options, config, std::move(tokenizer), description,
                                           described_in);
 }
 

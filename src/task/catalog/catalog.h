@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "task/classification.h"
 #include "task/pretraining.h"
+#include "task/table/classification.h"
 
 namespace bertrain {
 
@@ -20,7 +20,8 @@ struct TaskOptions {
   std::string described_in = "the model's description";  // the file of the description, for errors
 };
 
-std::vector<std::string> task_names();  // "pretraining", "classification"
+std::vector<std::string>
+task_names();  // "pretraining", "classification", "multilabel", "regression"
 
 // By name; with a description (what describe() of the trained task gave) labels and settings are
 // the model's. An unknown name is a usage error that lists the names.

@@ -10,9 +10,9 @@
 
 #include "base/log.h"
 #include "data/streams.h"
-#include "task/labels.h"
 #include "task/pair_input.h"
-#include "task/text_rows.h"
+#include "task/table/target.h"
+#include "task/table/text_rows.h"
 
 namespace bertrain {
 
@@ -22,8 +22,8 @@ class TextData {
   explicit TextData(std::string name) : name_(std::move(name)) {}
 
   void add(const PairInput& input, TextRow row);
-  // Gives each label its number. Throws Error "FILE:LINE: label 'x' is not among …".
-  void number_labels(const Labels& labels);
+  // What labels are from here on. Throws Error "FILE:LINE: label 'x' is not among …".
+  void set_target(std::shared_ptr<const TextTarget> target);
 
   uint64_t size() const { return first_.size(); }
   const std::string& name() const { return name_; }
@@ -39,13 +39,12 @@ class TextData {
   std::vector<uint32_t> first_;  // ids of segment 0
   std::vector<uint64_t> line_;
   std::vector<std::string> labels_, row_ids_;
-  std::vector<int32_t> label_numbers_;
+  std::shared_ptr<const TextTarget> target_;
   uint64_t cut_rows_ = 0, longest_ = 0;  // longest: in pieces, before the cut
 };
 
-// What an Example of a text holds: input_ids, segment_ids, label (the class; 0 where unknown) and
-// row, and as notes the strings `id` (where the file has ids) and `gold` (the row's own label, where
-// it is known to the model).
+// What an Example of a text holds: input_ids, segment_ids, row, what the target puts there, and as a
+// note `id` (where the file has ids).
 ExampleStream stream(std::shared_ptr<const TextData> data);
 
 // Reads all rows of a file, tokenizing on all cores, and hands each to `take` in order.
@@ -58,7 +57,7 @@ void load_texts(TextRowReader& reader, const PairEncoder& encoder,
 // share `told`.
 ExampleStream stream_texts(std::unique_ptr<TextRowReader> reader,
                            std::shared_ptr<const PairEncoder> encoder,
-                           std::shared_ptr<const Labels> labels, std::shared_ptr<ToldOnce> told,
+                           std::shared_ptr<const TextTarget> target, std::shared_ptr<ToldOnce> told,
                            bool one_by_one);
 
 }  // namespace bertrain

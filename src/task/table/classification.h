@@ -1,11 +1,13 @@
-// Classification of texts and of pairs of texts, from tables with a label column.
+// Texts and pairs of texts from tables with a label column: classification, multi-label, regression.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/config.h"
+#include "task/table/target.h"
 #include "task/task.h"
 #include "text/tokenizer.h"
 
@@ -23,6 +25,7 @@ struct ClassificationOptions {
   double dev_fraction = 0.05;
   int64_t max_seq_length = 0;
   double classifier_dropout = 0.1;
+  TargetOptions target;
 
   template <class Visitor>
   void each(Visitor& v) {
@@ -41,27 +44,30 @@ struct ClassificationOptions {
     v("max_seq_length", max_seq_length,
       "tokens of an example; longer texts are cut and counted (0: 128, or the model's)");
     v("classifier_dropout", classifier_dropout, "dropout before the output layer while training");
+    v("labels", target.labels, "all classes in their order, by commas (default: as found, sorted)");
+    v("label_separator", target.label_separator, "of multilabel: between the classes of a row");
+    v("class_weights", target.class_weights,
+      "how much rows of a class count: balanced (by how rare it is), or name=weight,…");
+    v("label_smoothing", target.label_smoothing,
+      "share of the probability to learn that is spread over all classes");
   }
 };
 
+// `kind` is "classification", "multilabel" or "regression": task/table/target.h says what each learns,
+// predicts and is scored by; the loss term is the mean over examples, by class weights where there are
+// some.
+//
 // Splits: train and dev (from train_file, dev_file or the part held out), test (from test_file), as
-// far as there are files. Labels are those of `description` if there is one, else learnt from
-// train_file, sorted. A label in dev that is not among them is an Error with file and line; test
+// far as there are files. What labels there are is in `description` if there is one, else learnt from
+// train_file. A label in dev that is not among them is an Error with file and line; test
 // files need no labels, and may be standard input, whose examples can be asked for only once. With
 // a `description` (of a model folder) the columns and the length that the options do not give are
 // taken from it, and so are whether there is a header, and the format where a name does not tell;
 // what is wrong in it is told with `described_in`, the file that it is from. Files are read here, so
 // that what is wrong in them is known before anything runs.
-//
-// Schema: label i32 [E]. Predictions: probabilities f32 [E, C], loss f32 [E]. Term:
-// classification_loss, the mean over examples.
-// Rows: `label` and `probability` of the likeliest class, `probabilities` in the order of
-// describe()'s labels; `id` where the table has ids; `gold` and `loss` where the label is known.
-// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, eval_count. Details: classes
-// (precision, recall, F1, support of each), confused (the pairs of classes taken for each other most
-// often), and of at most 100 classes confusion (labels; matrix [label, predicted] of counts).
-// A classifier has 2 to kMostLabels labels; more in a column are a usage error that names it.
-std::unique_ptr<Task> make_classification(const ClassificationOptions& options,
+// Rows have `id` where the table has ids.
+std::unique_ptr<Task> make_classification(std::string_view kind,
+                                          const ClassificationOptions& options,
                                           const BertConfig& config,
                                           std::shared_ptr<const Tokenizer> tokenizer,
                                           const Json* description,

@@ -1,5 +1,5 @@
 // Classification: tables to examples, places in errors, rows in order, scores.
-#include "task/classification.h"
+#include "task/table/classification.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "storage/storage.h"
-#include "task/catalog.h"
 #include "task/tiny_config.h"
 
 namespace bertrain {
@@ -21,14 +20,11 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Strings = std::vector<std::string>;
 
-std::unique_ptr<Task> make(const ClassificationOptions& options,
-                           const Json* description = nullptr) {
-  TaskOptions all;
-  all.config = tiny_config(11, 64);
-  all.tokenizer = std::make_shared<Tokenizer>(Vocabulary(
+std::unique_ptr<Task> make(const ClassificationOptions& options, const Json* description = nullptr,
+                           const char* kind = "classification") {
+  auto tokenizer = std::make_shared<Tokenizer>(Vocabulary(
       {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "who", "?"}, "toy"));
-  all.classification = options;
-  return make_task("classification", all, description);
+  return make_classification(kind, options, tiny_config(11, 64), tokenizer, description);
 }
 
 // Without a header: label, text; nothing is held out.

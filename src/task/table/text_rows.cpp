@@ -1,5 +1,5 @@
 // Fields of a row by their meaning.
-#include "task/text_rows.h"
+#include "task/table/text_rows.h"
 
 #include "base/error.h"
 #include "base/log.h"

@@ -1,0 +1,135 @@
+// A number a row: squared error; rows and correlations.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "metrics/scores.h"
+#include "task/ordered_rows.h"
+#include "task/table/target.h"
+#include "tensor/ops/ops.h"
+
+namespace bertrain {
+namespace {
+
+constexpr double kLargest = 1e6;  // its square is far from the largest float
+
+// nullopt: no number from −kLargest to kLargest.
+std::optional<float> number_of(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  bool plus = text.starts_with('+') && !text.starts_with("+-");
+  const char* begin = text.data() + (plus ? 1 : 0);
+  auto [at, failed] = std::from_chars(begin, end, value);
+  if (failed != std::errc() || at != end || !(std::abs(value) <= kLargest)) return std::nullopt;
+  return static_cast<float>(value);
+}
+
+class RegressionRows final : public OrderedRows {
+ public:
+  void add(const Batch& batch, const Named<Array>& predictions) override {
+    check(batch.notes.size() == batch.row.size(), "rows need the notes of their batch");
+    auto value = predictions.at("value").as<float>();  // [E]
+    auto loss = predictions.at("loss").as<float>();    // [E]
+    for (size_t e = 0; e < batch.row.size(); ++e) {
+      Example row = batch.notes[e];
+      if (row.contains("gold")) row["loss"] = std::vector<float>{loss[e]};
+      row["value"] = std::vector<float>{value[e]};
+      finish(batch.row[e], std::move(row));
+    }
+  }
+};
+
+class RegressionScorer final : public Scorer {
+ public:
+  void add(const Example& row) override {
+    if (!row.contains("gold")) {
+      throw error("row {} (counted from 0) has no number, so it cannot be scored", gold_.size());
+    }
+    gold_.push_back(static_cast<double>(*number_of(strings(row, "gold").at(0))));
+    value_.push_back(static_cast<double>(floats(row, "value").at(0)));
+    loss_.add(static_cast<double>(floats(row, "loss").at(0)));
+  }
+  Json result() const override {
+    return {{"eval_pearson", pearson(value_, gold_).value_or(0)},
+            {"eval_spearman", spearman(value_, gold_).value_or(0)},
+            {"eval_loss", loss_.mean()},
+            {"eval_count", static_cast<uint64_t>(gold_.size())}};
+  }
+
+ private:
+  std::vector<double> gold_, value_;
+  WeightedMean loss_;
+};
+
+class Regression final : public TextTarget {
+ public:
+  explicit Regression(const TargetOptions& options) {
+    if (!options.labels.empty() || options.label_smoothing != 0 || !options.class_weights.empty()) {
+      throw usage_error(
+          "--task=regression has no classes: --labels, --label_smoothing and --class_weights are "
+          "for "
+          "classification");
+    }
+  }
+
+  void learn(const std::vector<std::string>&, const LabelColumn&) override {}
+  void take(const JsonValue&) override {}
+  bool is_known() const override { return true; }
+
+  void report(const std::vector<std::string>& labels, const LabelColumn& column) const override {
+    double sum = 0, squares = 0;
+    float least = INFINITY, most = -INFINITY;
+    for (const std::string& label : labels) {
+      float value = *number_of(label);
+      sum += static_cast<double>(value);
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    double mean = sum / static_cast<double>(labels.size());
+    for (const std::string& label : labels) {
+      squares += std::pow(static_cast<double>(*number_of(label)) - mean, 2);
+    }
+    log_line(
+        "{}: numbers from {} to {}, {:.4f} on average; a model that says so of every row has loss "
+        "{:.4f}",
+        column.file, least, most, mean, squares / static_cast<double>(labels.size()));
+  }
+
+  std::string fault(const std::string& label) const override {
+    if (number_of(label)) return "";
+    return fmt::format("'{}' is no number from -{} to {}", label, kLargest, kLargest);
+  }
+
+  void put(Example& example, const std::string* label) const override {
+    std::optional<float> value = label ? number_of(*label) : std::nullopt;
+    example["value"] = std::vector<float>{value.value_or(0)};
+    if (value) example["gold"] = std::vector<std::string>{*label};
+  }
+
+  Schema schema() const override { return {{"value", {DType::f32, Axis::example, {}}}}; }
+  LossTerm term() const override { return {"regression_loss", Axis::example, "example_weight", 0}; }
+  int64_t outputs() const override { return 1; }
+
+  Outputs build(bool, Tensor logits, const Inputs& batch) const override {
+    Tensor value = reshape(logits, {-1});
+    Tensor difference = value - batch.at("value");
+    Tensor loss = difference * difference;
+    return {{{"regression_loss", loss}}, {{"value", value}, {"loss", loss}}};
+  }
+
+  std::unique_ptr<Rows> rows() const override { return std::make_unique<RegressionRows>(); }
+  std::unique_ptr<Scorer> scorer() const override { return std::make_unique<RegressionScorer>(); }
+  void describe(Json&) const override {}
+};
+
+}  // namespace
+
+std::shared_ptr<TextTarget> make_regression(const TargetOptions& options) {
+  return std::make_shared<Regression>(options);
+}
+
+}  // namespace bertrain

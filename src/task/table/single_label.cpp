@@ -1,0 +1,244 @@
+// One class of several: cross-entropy of the softmax; rows, accuracy, F1 and confusion.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/quote.h"
+#include "metrics/scores.h"
+#include "task/ordered_rows.h"
+#include "task/table/label_list.h"
+#include "task/table/target.h"
+#include "tensor/ops/ops.h"
+
+namespace bertrain {
+namespace {
+
+class SingleLabelRows final : public OrderedRows {
+ public:
+  explicit SingleLabelRows(std::shared_ptr<const Labels> labels) : labels_(std::move(labels)) {}
+
+  void add(const Batch& batch, const Named<Array>& predictions) override {
+    check(batch.notes.size() == batch.row.size(), "rows need the notes of their batch");
+    auto probabilities = predictions.at("probabilities").as<float>();  // [E, C]
+    auto loss = predictions.at("loss").as<float>();                    // [E]
+    size_t classes = labels_->size();
+    for (size_t e = 0; e < batch.row.size(); ++e) {
+      auto mine = probabilities.subspan(e * classes, classes);
+      auto best = static_cast<size_t>(std::max_element(mine.begin(), mine.end()) - mine.begin());
+      Example row = batch.notes[e];
+      if (row.contains("gold")) row["loss"] = std::vector<float>{loss[e]};
+      row["label"] = std::vector<std::string>{labels_->name(best)};
+      row["probability"] = std::vector<float>{mine[best]};
+      row["probabilities"] = std::vector<float>(mine.begin(), mine.end());
+      finish(batch.row[e], std::move(row));
+    }
+  }
+
+ private:
+  std::shared_ptr<const Labels> labels_;
+};
+
+class SingleLabelScorer final : public Scorer {
+ public:
+  explicit SingleLabelScorer(std::shared_ptr<const Labels> labels)
+      : labels_(std::move(labels)), confusion_(labels_->size()) {}
+
+  void add(const Example& row) override {
+    if (!row.contains("gold")) {
+      throw error("row {} (counted from 0) has no label, so it cannot be scored",
+                  confusion_.total());
+    }
+    int64_t gold = labels_->find(strings(row, "gold").at(0));
+    int64_t predicted = labels_->find(strings(row, "label").at(0));
+    check(gold >= 0 && predicted >= 0, "a scored row has labels of the model");
+    confusion_.add(static_cast<size_t>(gold), static_cast<size_t>(predicted));
+    loss_.add(static_cast<double>(floats(row, "loss").at(0)));
+  }
+
+  Json result() const override {
+    Json scores = {{"eval_accuracy", confusion_.accuracy()},
+                   {"eval_loss", loss_.mean()},
+                   {"eval_macro_f1", confusion_.macro_f1()},
+                   {"eval_matthews", confusion_.matthews()}};
+    if (labels_->size() == 2) scores["eval_f1"] = confusion_.hits(1).f1();
+    scores["eval_count"] = confusion_.total();
+    return scores;
+  }
+
+  Json details() const override {
+    Json classes = Json::object(), confused = Json::array();
+    // Labels are distinct, so nothing need be searched, which takes the square of their number.
+    auto& entries = classes.get_ref<Json::object_t&>();
+    for (size_t c = 0; c < labels_->size(); ++c) {
+      Hits hits = confusion_.hits(c);
+      entries.push_back({labels_->name(c),
+                         {{"precision", hits.precision()},
+                          {"recall", hits.recall()},
+                          {"f1", hits.f1()},
+                          {"support", hits.support()}}});
+    }
+    for (const Confusion::Mistaken& pair : confusion_.most_mistaken(kMostPairs)) {
+      confused.push_back({{"labels", {labels_->name(pair.a), labels_->name(pair.b)}},
+                          {"first_as_second", pair.a_as_b},
+                          {"second_as_first", pair.b_as_a}});
+    }
+    Json all = {{"classes", std::move(classes)}, {"confused", std::move(confused)}};
+    if (labels_->size() <= kMostInMatrix) all["confusion"] = matrix();
+    return all;
+  }
+
+ private:
+  static constexpr size_t kMostInMatrix = 100;  // classes; a larger matrix nobody reads
+  static constexpr size_t kMostPairs = 50;
+
+  Json matrix() const {
+    Json lines = Json::array();
+    for (size_t c = 0; c < labels_->size(); ++c) {
+      Json line = Json::array();
+      for (size_t p = 0; p < labels_->size(); ++p) line.push_back(confusion_.count(c, p));
+      lines.push_back(std::move(line));
+    }
+    return {{"labels", labels_->names()}, {"matrix", std::move(lines)}};
+  }
+
+  std::shared_ptr<const Labels> labels_;
+  Confusion confusion_;
+  WeightedMean loss_;
+};
+
+constexpr const char* kWeight = "label_weight";
+
+// logits [E, C], label i32 [E] → the logit of the label [E].
+Tensor logit_of(Tensor logits, Tensor label) {
+  Graph& graph = logits.graph();
+  Tensor is_label = compare(iota(graph, logits.shape(), 1, DType::i32),
+                            broadcast_last(label, logits.extent(1)), Compare::equal);
+  return reduce_sum(select(is_label, logits, full(graph, logits.shape(), 0)), {1});
+}
+
+class SingleLabel final : public TextTarget {
+ public:
+  explicit SingleLabel(TargetOptions options) : options_(std::move(options)) {
+    double smoothing = options_.label_smoothing;
+    if (!(smoothing >= 0 && smoothing < 1)) {
+      throw usage_error("--label_smoothing={}: a share from 0 to below 1 expected", smoothing);
+    }
+  }
+
+  void learn(const std::vector<std::string>& labels, const LabelColumn& column) override {
+    labels_ = std::make_shared<Labels>(learn_labels(options_.labels, labels, column));
+  }
+  void take(const JsonValue& description) override {
+    labels_ = std::make_shared<Labels>(described_labels(description));
+  }
+  bool is_known() const override { return labels_ != nullptr; }
+
+  void report(const std::vector<std::string>& labels, const LabelColumn& column) const override {
+    std::map<std::string, uint64_t> counts = count_labels(labels);
+    auto most = std::max_element(counts.begin(), counts.end(),
+                                 [](const auto& a, const auto& b) { return a.second < b.second; });
+    log_line("{}: {} labels; the most frequent, '{}', is {:.1f} % of the rows", column.file,
+             labels_->size(), most->first,
+             100.0 * static_cast<double>(most->second) / static_cast<double>(labels.size()));
+  }
+
+  void weigh(const std::vector<std::string>& labels) override {
+    if (options_.class_weights.empty()) return;
+    if (options_.class_weights != "balanced") return read_weights();
+    // Rows divided by those that all classes would have if they were equally frequent.
+    std::map<std::string, uint64_t> counts = count_labels(labels);
+    for (const std::string& name : labels_->names()) {
+      auto count = counts.find(name);
+      double rows = count == counts.end() ? 0 : static_cast<double>(count->second);
+      double share = static_cast<double>(labels.size()) / static_cast<double>(labels_->size());
+      weights_.push_back(rows > 0 ? static_cast<float>(share / rows) : 1.0F);
+    }
+  }
+
+  std::string fault(const std::string& label) const override {
+    if (labels_->find(label) >= 0) return "";
+    return fmt::format("label '{}' is not among the model's: {}", label, labels_->list());
+  }
+
+  void put(Example& example, const std::string* label) const override {
+    int64_t number = label ? labels_->find(*label) : -1;
+    example["label"] = std::vector<int64_t>{std::max<int64_t>(number, 0)};
+    if (!weights_.empty()) {
+      example[kWeight] =
+          std::vector<float>{number < 0 ? 0 : weights_.at(static_cast<size_t>(number))};
+    }
+    if (number >= 0) example["gold"] = std::vector<std::string>{*label};
+  }
+
+  Schema schema() const override {
+    Schema schema = {{"label", {DType::i32, Axis::example, {}}}};
+    if (!weights_.empty()) schema[kWeight] = {DType::f32, Axis::example, {}};
+    return schema;
+  }
+  LossTerm term() const override {
+    return {"classification_loss", Axis::example, weights_.empty() ? "example_weight" : kWeight, 0};
+  }
+
+  int64_t outputs() const override { return static_cast<int64_t>(labels_->size()); }
+
+  Outputs build(bool training, Tensor logits, const Inputs& batch) const override {
+    Tensor label = batch.at("label");
+    Tensor loss = softmax_cross_entropy(logits, label).loss, trained = loss;
+    if (training && options_.label_smoothing > 0) {
+      // The cross-entropy with every class alike, log Σ exp − mean, is that with the label and what
+      // the label's logit is above the mean.
+      Tensor mean = reduce_sum(logits, {1}) * (1.0 / static_cast<double>(outputs()));
+      trained = loss + (logit_of(logits, label) - mean) * options_.label_smoothing;
+    }
+    return {{{"classification_loss", trained}},
+            {{"probabilities", softmax(logits)}, {"loss", loss}}};
+  }
+
+  std::unique_ptr<Rows> rows() const override { return std::make_unique<SingleLabelRows>(labels_); }
+  std::unique_ptr<Scorer> scorer() const override {
+    return std::make_unique<SingleLabelScorer>(labels_);
+  }
+  void describe(Json& description) const override { description["labels"] = labels_->names(); }
+
+ private:
+  // "spam=2,ham=0.5"; classes that are not named count once.
+  void read_weights() {
+    weights_.assign(labels_->size(), 1.0F);
+    for (const std::string& part : split_list(options_.class_weights, ",", "class_weights")) {
+      size_t sign = part.rfind('=');
+      int64_t label = sign == std::string::npos ? -1 : labels_->find(part.substr(0, sign));
+      double weight = -1;
+      if (label >= 0) {
+        const char *begin = part.data() + sign + 1, *end = part.data() + part.size();
+        auto [at, failed] = std::from_chars(begin, end, weight);
+        if (failed != std::errc() || at != end) weight = -1;
+      }
+      if (!(weight >= 0 && weight <= kMostWeight)) {
+        throw usage_error(
+            "--class_weights={}: {} is neither 'balanced' nor a class with its weight from 0 to "
+            "{}, "
+            "as {}=2",
+            options_.class_weights, quote(part), kMostWeight, labels_->name(0));
+      }
+      weights_[static_cast<size_t>(label)] = static_cast<float>(weight);
+    }
+    if (std::all_of(weights_.begin(), weights_.end(), [](float w) { return w == 0; })) {
+      throw usage_error("--class_weights={}: all classes have weight 0", options_.class_weights);
+    }
+  }
+
+  static constexpr double kMostWeight = 1e6;
+  TargetOptions options_;
+  std::shared_ptr<const Labels> labels_;
+  std::vector<float> weights_;  // by class; empty: all 1
+};
+
+}  // namespace
+
+std::shared_ptr<TextTarget> make_single_label(const TargetOptions& options) {
+  return std::make_shared<SingleLabel>(options);
+}
+
+}  // namespace bertrain

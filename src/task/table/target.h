@@ -1,0 +1,79 @@
+// What the label column of a table says, and what the head on the encoder learns of it: one class of
+// several, any number of classes, or a number.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/checked_json.h"
+#include "task/task.h"
+
+namespace bertrain {
+
+struct TargetOptions {
+  std::string labels;                 // all classes in their order, by commas; empty: as learnt
+  std::string class_weights;          // "balanced", or "name=weight,…"; empty: all count alike
+  double label_smoothing = 0;         // share of the probability that is spread over all classes
+  std::string label_separator = ",";  // between the classes of a row
+};
+
+// Where labels are from, for messages.
+struct LabelColumn {
+  std::string file, name;
+};
+
+// Made for a new model by learn(), or for a trained one by take(); const after that.
+class TextTarget {
+ public:
+  virtual ~TextTarget() = default;
+
+  // From the labels of the rows to train on. Throws Error where they make no task.
+  virtual void learn(const std::vector<std::string>& labels, const LabelColumn& column) = 0;
+  // From what describe() said.
+  virtual void take(const JsonValue& description) = 0;
+  virtual bool is_known() const = 0;  // after either
+  // Logs how the labels to train on are spread: what a model scores that has learnt nothing else.
+  virtual void report(const std::vector<std::string>& labels, const LabelColumn& column) const = 0;
+  // Weights that depend on how often classes are trained on.
+  virtual void weigh(const std::vector<std::string>& /*labels*/) {}
+
+  // Whether an empty label is one; else it says that it is not known.
+  virtual bool may_be_empty() const { return false; }
+  // What is wrong with a label ("label 'x' is not among …"); empty: nothing.
+  virtual std::string fault(const std::string& label) const = 0;
+  // The schema's features of a row; zeros where the label is null or has a fault. A sound one is also
+  // kept as the note `gold`.
+  virtual void put(Example& example, const std::string* label) const = 0;
+  virtual Schema schema() const = 0;
+  virtual LossTerm term() const = 0;
+
+  virtual int64_t outputs() const = 0;  // logits are f32 [E, outputs]
+  virtual Outputs build(bool training, Tensor logits, const Inputs& batch) const = 0;
+  virtual std::unique_ptr<Rows> rows() const = 0;
+  virtual std::unique_ptr<Scorer> scorer() const = 0;
+  virtual void describe(Json& description) const = 0;  // adds what take() reads
+};
+
+// "classification": one class a row. Schema: label i32 [E], with class weights label_weight f32 [E].
+// Predictions: probabilities f32 [E, C], loss f32 [E] (without smoothing and weights). Rows: `label`
+// and `probability` of the likeliest class, `probabilities`; with a label `gold` and `loss`.
+// Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, of two classes eval_f1 (of the
+// second), eval_count. Details: classes (precision, recall, F1, support of each), confused (the
+// pairs of classes taken for each other most often), and of at most 100 classes confusion (labels;
+// matrix [label, predicted] of counts).
+std::shared_ptr<TextTarget> make_single_label(const TargetOptions& options);
+
+// "multilabel": each class by itself, there from a probability of a half. Schema: labels f32 [E, C].
+// Rows: `labels`, `probabilities`; with a label `gold` (a list) and `loss`. Scores: eval_micro_f1,
+// eval_macro_f1, eval_accuracy (rows whose classes are all right), eval_loss (mean over classes),
+// eval_count. Details: classes.
+std::shared_ptr<TextTarget> make_multi_label(const TargetOptions& options);
+
+// "regression": a number; the loss is the square of the error. Schema: value f32 [E]. Rows: `value`;
+// with a label `gold` and `loss`. Scores: eval_pearson, eval_spearman (0 where they are not defined:
+// one row, or all alike), eval_loss, eval_count.
+std::shared_ptr<TextTarget> make_regression(const TargetOptions& options);
+
+}  // namespace bertrain

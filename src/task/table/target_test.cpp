@@ -1,0 +1,133 @@
+// What labels of each kind become: features, losses against sums by hand, rows and scores.
+#include "task/table/target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/error_message.h"
+#include "tensor/graph.h"
+#include "tensor/ops/ops.h"
+
+namespace bertrain {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Strings = std::vector<std::string>;
+
+const LabelColumn kColumn = {"t.tsv", "label"};
+
+std::shared_ptr<TextTarget> learnt(std::shared_ptr<TextTarget> target, const Strings& labels) {
+  target->learn(labels, kColumn);
+  target->weigh(labels);
+  return target;
+}
+
+Example put(const TextTarget& target, const std::string& label) {
+  Example example;
+  target.put(example, &label);
+  return example;
+}
+
+TEST(MultiLabel, ARowHasAnyNumberOfClassesEachOnce) {
+  auto target = learnt(make_multi_label({}), {"red, round", "", "blue,red", "round"});
+  EXPECT_EQ(target->outputs(), 3);
+  Example both = put(*target, " round,red ,red");
+  EXPECT_THAT(floats(both, "labels"), ElementsAre(0, 1, 1));  // blue, red, round
+  EXPECT_THAT(strings(both, "gold"), ElementsAre("round", "red"));
+  EXPECT_THAT(floats(put(*target, ""), "labels"), ElementsAre(0, 0, 0));
+  EXPECT_TRUE(put(*target, "").contains("gold"));
+  EXPECT_EQ(target->fault("red"), "");
+  EXPECT_EQ(target->fault("red,green"),
+            "label 'green' is not among the model's: 'blue', 'red', 'round'");
+  EXPECT_FALSE(put(*target, "green").contains("gold"));
+  Json description = {{"task", "multilabel"}};
+  target->describe(description);
+  auto again = make_multi_label({});
+  again->take(JsonValue(description, "bertrain.json", "task"));
+  EXPECT_THAT(floats(put(*again, "blue"), "labels"), ElementsAre(1, 0, 0));
+}
+
+TEST(MultiLabel, ScoresCountDecisions) {
+  auto target = learnt(make_multi_label({}), {"a,b"});
+  auto scorer = target->scorer();
+  auto row = [](Strings gold, Strings found) {
+    return Example{{"gold", gold}, {"labels", found}, {"loss", std::vector<float>{0.5}}};
+  };
+  scorer->add(row({"a"}, {"a"}));
+  scorer->add(row({"a", "b"}, {"b"}));
+  scorer->add(row({}, {"a"}));
+  Json scores = scorer->result();
+  EXPECT_DOUBLE_EQ(scores["eval_accuracy"].get<double>(), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(scores["eval_micro_f1"].get<double>(), 4.0 / 6);  // 2 right, 1 wrong, 1 missed
+  EXPECT_DOUBLE_EQ(scores["eval_macro_f1"].get<double>(), (0.5 + 1.0) / 2);
+  EXPECT_EQ(scores["eval_count"], Json(3));
+}
+
+TEST(Regression, NumbersAndTheirCorrelations) {
+  auto target = make_regression({});
+  EXPECT_TRUE(target->is_known());
+  EXPECT_THAT(floats(put(*target, "+2.5"), "value"), ElementsAre(2.5f));
+  for (const char* bad : {"", "two", "1 2", "nan", "inf", "1e9", "0x10", "+-1"}) {
+    EXPECT_THAT(target->fault(bad), HasSubstr("is no number")) << bad;
+    EXPECT_FALSE(put(*target, bad).contains("gold")) << bad;
+  }
+  auto scorer = target->scorer();
+  for (auto [gold, value] : {std::pair{"1", 1.0f}, {"2", 4.0f}, {"3", 9.0f}}) {
+    scorer->add({{"gold", Strings{gold}},
+                 {"value", std::vector<float>{value}},
+                 {"loss", std::vector<float>{1}}});
+  }
+  Json scores = scorer->result();
+  EXPECT_NEAR(scores["eval_pearson"].get<double>(), 0.98974331861078702, 1e-12);
+  EXPECT_DOUBLE_EQ(scores["eval_spearman"].get<double>(), 1);
+  EXPECT_EQ(make_regression({})->scorer()->result()["eval_pearson"], Json(0.0));
+  TargetOptions smooth;
+  smooth.label_smoothing = 0.1;
+  EXPECT_THAT(message_of([&] { make_regression(smooth); }), HasSubstr("has no classes"));
+}
+
+TEST(SingleLabel, ClassesInTheOrderThatWasGiven) {
+  TargetOptions options;
+  options.labels = "no, maybe,yes";
+  auto target = learnt(make_single_label(options), {"yes", "no"});
+  EXPECT_THAT(integers(put(*target, "yes"), "label"), ElementsAre(2));
+  EXPECT_THAT(message_of([&] {
+                learnt(make_single_label(options), {"yes", "other"});
+              }),
+              HasSubstr("has label 'other', which --labels=no, maybe,yes does not name"));
+  options.labels = "a,b,a";
+  EXPECT_THAT(message_of([&] { learnt(make_single_label(options), {"a"}); }),
+              HasSubstr("named twice"));
+  options.labels = "a,,b";
+  EXPECT_THAT(message_of([&] { learnt(make_single_label(options), {"a"}); }),
+              HasSubstr("a name is empty"));
+}
+
+TEST(SingleLabel, RareClassesCountMore) {
+  TargetOptions options;
+  options.class_weights = "balanced";
+  auto target = learnt(make_single_label(options), {"a", "a", "a", "b"});
+  EXPECT_EQ(target->term().weight, "label_weight");
+  EXPECT_THAT(floats(put(*target, "a"), "label_weight"), ElementsAre(static_cast<float>(2.0 / 3)));
+  EXPECT_THAT(floats(put(*target, "b"), "label_weight"), ElementsAre(2.0f));
+  options.class_weights = "b=0.25";
+  target = learnt(make_single_label(options), {"a", "b"});
+  EXPECT_THAT(floats(put(*target, "a"), "label_weight"), ElementsAre(1.0f));
+  EXPECT_THAT(floats(put(*target, "b"), "label_weight"), ElementsAre(0.25f));
+  EXPECT_EQ(learnt(make_single_label({}), {"a", "b"})->term().weight, "example_weight");
+  for (const char* bad : {"c=1", "a", "a=", "a=x", "a=-1", "a=nan", "a=0,b=0", "equal"}) {
+    options.class_weights = bad;
+    EXPECT_THAT(message_of([&] {
+                  learnt(make_single_label(options), {"a", "b"});
+                }),
+                HasSubstr("--class_weights="))
+        << bad;
+  }
+}
+
+}  // namespace
+}  // namespace bertrain
