@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "text/unicode.h"
 
@@ -107,22 +108,8 @@ void strip_marks(NormalizedWord& word) {
   word.end.resize(kept);
 }
 
-}  // namespace
-
-void NormalizedWord::clear() {
-  text.clear();
-  begin.clear();
-  end.clear();
-  lost_letters = false;
-}
-
-void NormalizedWord::append(char32_t c, uint32_t from, uint32_t to) {
-  text += c;
-  begin.push_back(from);
-  end.push_back(to);
-}
-
-void Normalizer::lower(std::string_view before, NormalizedWord& word) const {
+// str.lower() of a word; see Normalizer::normalize for `before`.
+void lower_word(std::string_view before, NormalizedWord& word) {
   // The rule for sigma looks at the text before any of it is lowered, so the sigmas come first: the
   // two small ones are lower-case already, and cased as the capital is.
   for (size_t i = 0; i < word.text.size(); ++i) {
@@ -144,6 +131,21 @@ void Normalizer::lower(std::string_view before, NormalizedWord& word) const {
   word = std::move(result);
 }
 
+}  // namespace
+
+void NormalizedWord::clear() {
+  text.clear();
+  begin.clear();
+  end.clear();
+  lost_letters = false;
+}
+
+void NormalizedWord::append(char32_t c, uint32_t from, uint32_t to) {
+  text += c;
+  begin.push_back(from);
+  end.push_back(to);
+}
+
 void Normalizer::normalize(std::string_view raw, std::string_view before,
                            NormalizedWord& out) const {
   out.clear();
@@ -153,11 +155,22 @@ void Normalizer::normalize(std::string_view raw, std::string_view before,
     if (!has(d.code_point, kDropped)) out.append(d.code_point, index, index + 1);
     rest.remove_prefix(d.bytes);
   }
-  if (lower_) lower(before, out);
+  if (lower_) lower_word(before, out);
   if (strip_) {
     decompose(out);
     strip_marks(out);
   }
+}
+
+std::u32string lower_case(std::string_view text) {
+  NormalizedWord all;
+  for (uint32_t index = 0; !text.empty(); ++index) {
+    Decoded d = decode_utf8(text);
+    all.append(d.code_point, index, index + 1);
+    text.remove_prefix(d.bytes);
+  }
+  lower_word("", all);
+  return std::move(all.text);
 }
 
 }  // namespace bertrain

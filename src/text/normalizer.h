@@ -33,8 +33,10 @@ class Normalizer {
   void normalize(std::string_view raw, std::string_view before, NormalizedWord& out) const;
 
  private:
-  void lower(std::string_view before, NormalizedWord& word) const;
   bool lower_, strip_;
 };
+
+// Python's str.lower() of a text in UTF-8 and nothing more: no character is deleted.
+std::u32string lower_case(std::string_view text);
 
 }  // namespace bertrain
