@@ -8,12 +8,17 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "cli/model_fit.h"
+#include "cli/several_runs.h"
+#include "cli/submission.h"
 #include "cli/training_run.h"
 #include "task/catalog/catalog.h"
+#include "task/table/layouts.h"
 #include "train/signals.h"
 
 namespace bertrain {
 namespace {
+
+constexpr int64_t kMostRuns = 1000;
 
 struct FinetuneOptions {
   std::string task = "classification";
@@ -21,7 +26,7 @@ struct FinetuneOptions {
   ModelOptions model;
   TrainingOptions training;
   double num_train_epochs = 3, warmup_proportion = 0.1;
-  int64_t num_warmup_steps = -1;
+  int64_t num_warmup_steps = -1, runs = 1;
 
   FinetuneOptions() { training.eval_every = "1epoch"; }
 
@@ -29,7 +34,8 @@ struct FinetuneOptions {
     return [this](OptionVisitor& v) {
       v("task", task,
         "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
-        "regression (a number)");
+        "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
+        "ag_news");
       classification.each(v);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
@@ -37,24 +43,37 @@ struct FinetuneOptions {
         "num_train_steps is 0");
       v("warmup_proportion", warmup_proportion, "share of the steps in which the rate rises");
       v("num_warmup_steps", num_warmup_steps, "the same as a number; -1: by the share");
+      v("runs", runs, "with as many seeds, from --seed on: scores are a mean with its deviation");
       training.each(v);
     };
   }
 };
 
-// What decides which model is kept; null: there is no such task.
-const char* best_metric_of(std::string_view task) {
+// What decides which model is kept; "": there is no such task.
+std::string best_metric_of(const std::string& task) {
+  if (const TableLayout* layout = find_layout(task)) return layout->metric;
   if (task == "classification") return "eval_accuracy";
   if (task == "multilabel") return "eval_micro_f1";
-  return task == "regression" ? "eval_pearson" : nullptr;
+  return task == "regression" ? "eval_pearson" : "";
 }
 
 void check_options(const FinetuneOptions& o) {
   check_training_options(o.training);
-  if (!best_metric_of(o.task)) {
-    throw usage_error("--task={}: classification, multilabel or regression expected", o.task);
+  if (best_metric_of(o.task).empty()) {
+    throw usage_error(
+        "--task={}: classification, multilabel or regression expected, or one of {}, "
+        "glue",
+        o.task, fmt::join(layout_names(), ", "));
   }
-  if (o.classification.train_file.empty()) throw usage_error("--train_file is needed");
+  bool layout = find_layout(o.task) != nullptr;
+  if (!layout && !o.classification.data_dir.empty()) {
+    throw usage_error("--data_dir is for --task={}; --train_file names a table",
+                      fmt::join(layout_names(), ", "));
+  }
+  if (o.classification.train_file.empty() && (!layout || o.classification.data_dir.empty())) {
+    throw usage_error("{}", layout ? "--data_dir is needed: the folder with the task's tables"
+                                   : "--train_file is needed");
+  }
   if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
     throw usage_error("--num_train_epochs={}: a number above 0, and at most 1000000, expected",
                       o.num_train_epochs);
@@ -87,10 +106,20 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
                    : static_cast<int64_t>(static_cast<double>(job.steps) * o.warmup_proportion);
 }
 
-void run_finetune(Args args, std::ostream& out) {
+InferenceOptions inference_of(const RunDirectory& run, const TrainingOptions& training) {
+  InferenceOptions how;
+  how.model_dir = run.file("model");
+  how.device = training.device;
+  how.dtype = training.dtype;
+  how.memory = training.memory;
+  how.threads = training.threads;
+  how.replicas = training.replicas;
+  return how;
+}
+
+// The best model's scores; an empty object where the run was left before its end.
+Json train_once(Args args, std::ostream& out) {
   FinetuneOptions o;
-  if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
-  ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, true);
   if (std::optional<double> dropout = o.model.classifier_dropout()) {
     o.classification.classifier_dropout = *dropout;
@@ -106,6 +135,7 @@ void run_finetune(Args args, std::ostream& out) {
   }
   check_options(o);
   use_threads(o.training.threads);
+  Json scores = Json::object();
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
     log_line("finetune: checking the model and the rows; the run is in {}", run.path());
@@ -122,17 +152,51 @@ void run_finetune(Args args, std::ostream& out) {
     }
     job.inputs = o.model.files();
     task.classification = o.classification;
-    job.task = make_task(o.task, task);
-    for (const std::string& file : {o.classification.train_file, o.classification.dev_file}) {
-      if (!file.empty()) job.data_files.push_back(file);
-    }
+    const TableLayout* layout = find_layout(o.task);
+    if (layout) task.classification.layout = o.task;
+    job.task = make_task(layout ? layout->kind : o.task, task);
+    job.data_files = table_files(task.classification);
     job.test_file = o.classification.test_file;
     job.inputs.push_back(job.test_file);
     job.new_head = o.model.has_other_head(job.task->describe());
     set_steps(job, o);
     job.best_metric = best_metric_of(o.task);
     run_training(run, job, o.training, out);
+    if (!run.finished_step()) return;
+    scores = run.record()["finished"]["results"]["scores"];
+    if (!layout || o.classification.data_dir.empty()) return;
+    for (const std::string& file :
+         write_submission(*layout, o.classification.data_dir, run.file("submission"),
+                          inference_of(run, o.training))) {
+      out << "submission = " << file << "\n";
+    }
   });
+  return scores;
+}
+
+Json train_runs(const Arguments& arguments, std::ostream& out) {
+  std::vector<std::string_view> args(arguments.begin(), arguments.end());
+  FinetuneOptions o;
+  parse_training_options(args, o.each(), o.training, o.model, true);
+  require_between("runs", o.runs, 1, kMostRuns);
+  auto once = [&](const Arguments& more) {
+    return train_once(std::vector<std::string_view>(more.begin(), more.end()), out);
+  };
+  if (o.runs == 1) return once(arguments);
+  return run_seeds(args, o.training.output_dir, o.training.seed, o.runs, once, out);
+}
+
+void run_finetune(Args args, std::ostream& out) {
+  FinetuneOptions o;
+  if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
+  ignore_broken_pipes();
+  parse_training_options(args, o.each(), o.training, o.model, true);
+  auto runs = [&](const Arguments& arguments) { return train_runs(arguments, out); };
+  if (o.task != "glue") {
+    runs(Arguments(args.begin(), args.end()));
+    return;
+  }
+  run_glue(args, o.training.output_dir, o.classification.data_dir, runs, out);
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/table/layouts.h"
 #include "task/table/text_data.h"
 #include "tensor/ops/ops.h"
 #include "text/unicode.h"
 
 namespace bertrain {
 namespace {
+
+bool is_there(const std::string& path) { return storage_for(path).size(path).has_value(); }
 
 // Whether a row is held out: a function of its texts alone, so that it does not move when rows are
 // added, and equal texts are never on both sides.
@@ -28,11 +31,11 @@ bool held_out(const TextRow& row, double fraction) {
   return static_cast<double>(below(key_of(0, text, 0), 0, 1000000)) < fraction * 1e6;
 }
 
-RowOptions row_options(const ClassificationOptions& o, bool blank_is_row) {
+RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_is_row) {
   RowOptions rows;
   if (!o.format.empty()) rows.format = parse_row_format(o.format);
   if (!o.trained_format.empty()) rows.unnamed = parse_row_format(o.trained_format);
-  rows.header = o.header.value_or(true);
+  rows.header = header;
   rows.skip_bad = parse_bad_rows(o.bad_rows);
   rows.blank_is_row = blank_is_row;
   InvalidUtf8 how = parse_invalid_utf8(o.invalid_utf8);
@@ -48,15 +51,16 @@ class Classification final : public Task {
                  std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
                  const std::string& described_in)
       : kind_(kind),
-        target_(make_target(kind, options.target)),
+        target_(make_target(kind, target_options(options))),
         options_(std::move(options)),
         test_label_optional_(!options_.train_file.empty() || options_.label_column.empty()),
         config_(config),
         tokenizer_(std::move(tokenizer)) {
+    use_layout(options_.layout);
     if (description != nullptr) take(JsonValue(*description, described_in, "task"));
-    if (options_.text_column.empty()) options_.text_column = "text";
-    if (options_.label_column.empty()) options_.label_column = "label";
-    bool pairs = !options_.text_b_column.empty();
+    columns_ = columns_of("train");
+    test_columns_ = columns_of("test");
+    bool pairs = !columns_.text_b.empty();
     if (options_.max_seq_length == 0) {
       int64_t positions = config_.positions(),
               least = PairEncoder::least_length(tokenizer_->special(), pairs);
@@ -73,10 +77,8 @@ class Classification final : public Task {
       throw usage_error(
           "--text_b_column={}: a pair of texts needs two token types, and the model's "
           "type_vocab_size is {}; a model with two is needed, or texts in one column",
-          options_.text_b_column, config_.type_vocab_size);
+          columns_.text_b, config_.type_vocab_size);
     }
-    columns_ = {options_.text_column, options_.text_b_column, options_.label_column,
-                options_.id_column};
     if (!(options_.dev_fraction >= 0 && options_.dev_fraction < 1)) {
       throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
                         options_.dev_fraction);
@@ -102,7 +104,7 @@ class Classification final : public Task {
   std::vector<std::string> splits() const override {
     std::vector<std::string> names;
     if (train_) names.emplace_back("train");
-    if (dev_) names.emplace_back("dev");
+    for (const auto& [split, data] : dev_) names.push_back(split);
     if (!options_.test_file.empty()) names.emplace_back("test");
     return names;
   }
@@ -113,15 +115,16 @@ class Classification final : public Task {
 
   ExampleStream examples(std::string_view split) const override {
     if (split == "train" && train_) return stream(train_);
-    if (split == "dev" && dev_) return stream(dev_);
+    if (auto dev = find_dev(split)) return stream(dev);
     if (split == "test" && !options_.test_file.empty()) {
       bool once = is_read_once(options_.test_file);
       if (once) {
         check(!input_taken_, "a pipe is read once: its lengths cannot be sampled before");
         input_taken_ = true;
       }
-      auto reader = std::make_unique<TextRowReader>(
-          options_.test_file, columns_, row_options(options_, true), test_label_optional_);
+      auto reader = std::make_unique<TextRowReader>(options_.test_file, test_columns_,
+                                                    row_options(options_, header_of("test"), true),
+                                                    test_label_optional_);
       return stream_texts(std::move(reader), encoder_, target_, told_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
@@ -129,7 +132,7 @@ class Classification final : public Task {
 
   std::optional<uint64_t> count(std::string_view split) const override {
     if (split == "train" && train_) return train_->size();
-    if (split == "dev" && dev_) return dev_->size();
+    if (auto dev = find_dev(split)) return dev->size();
     return std::nullopt;
   }
 
@@ -152,26 +155,50 @@ class Classification final : public Task {
   Json describe() const override {
     Json description = {{"task", kind_}};
     target_->describe(description);
-    description.update({{"text_column", options_.text_column},
-                        {"text_b_column", options_.text_b_column},
-                        {"label_column", options_.label_column},
-                        {"id_column", options_.id_column},
-                        {"header", options_.header.value_or(true)},
-                        {"format", options_.format},
+    if (layout_) {
+      description["layout"] = layout_->name;  // which tells the columns of each of its files
+    } else {
+      description.update({{"text_column", columns_.text},
+                          {"text_b_column", columns_.text_b},
+                          {"label_column", columns_.label},
+                          {"id_column", columns_.id},
+                          {"header", options_.header.value_or(true)}});
+    }
+    description.update({{"format", options_.format},
                         {"max_seq_length", options_.max_seq_length},
                         {"classifier_dropout", options_.classifier_dropout}});
     return description;
   }
 
  private:
+  // The classes in the benchmark's order, where no other was asked for.
+  static TargetOptions target_options(const ClassificationOptions& o) {
+    TargetOptions target = o.target;
+    const TableLayout* layout = find_layout(o.layout);
+    if (layout && target.labels.empty()) target.labels = layout->labels;
+    return target;
+  }
   static std::shared_ptr<TextTarget> make_target(std::string_view kind, const TargetOptions& o) {
     if (kind == "multilabel") return make_multi_label(o);
     if (kind == "regression") return make_regression(o);
     check(kind == "classification", "a kind of label");
     return make_single_label(o);
   }
+  void use_layout(const std::string& name);
+  TextColumns columns_of(std::string_view split) const;
+  bool header_of(std::string_view split) const {
+    return options_.header.value_or(layout_ ? layout_->file(split).header : true);
+  }
   void take(const JsonValue& description);
   void load();
+  void load_dev(const std::string& split, const std::string& file, const TextColumns& columns,
+                bool header);
+  std::shared_ptr<TextData> find_dev(std::string_view split) const {
+    for (const auto& [name, data] : dev_) {
+      if (name == split) return data;
+    }
+    return nullptr;
+  }
   void refuse_pipes() const;
   void refuse_records() const;
   void load_train();
@@ -184,16 +211,55 @@ class Classification final : public Task {
   bool test_label_optional_;
   BertConfig config_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  TextColumns columns_;
+  const TableLayout* layout_ = nullptr;  // null: own tables
+  TextColumns columns_, test_columns_;
   std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
-  std::shared_ptr<TextData> train_, dev_;  // null: there is no such split
-  mutable bool input_taken_ = false;       // a stream of a file that is read once was given out
+  std::shared_ptr<TextData> train_;  // null: there is no such split
+  std::vector<std::pair<std::string, std::shared_ptr<TextData>>> dev_;  // by split
+  mutable bool input_taken_ = false;  // a stream of a file that is read once was given out
 };
+
+// A benchmark's own tables, where no others are named.
+void Classification::use_layout(const std::string& name) {
+  if (name.empty()) return;
+  layout_ = find_layout(name);
+  check(layout_ != nullptr, "a layout that there is");
+  if (options_.trained_format.empty()) options_.trained_format = layout_->format;
+  if (options_.data_dir.empty()) return;
+  if (!is_there(join_path(options_.data_dir, layout_->file("train").name))) {
+    throw usage_error("--data_dir={}: {} is not there, which {} has", options_.data_dir,
+                      layout_->file("train").name, name);
+  }
+  if (options_.train_file.empty()) {
+    options_.train_file = join_path(options_.data_dir, layout_->file("train").name);
+    require_layout(*layout_, layout_->file("train"), options_.train_file);
+  }
+}
+
+// Those that the options name, else the layout's, else our own.
+TextColumns Classification::columns_of(std::string_view split) const {
+  TextColumns columns;
+  columns.text = "text";
+  columns.label = "label";
+  if (layout_) columns = layout_->file(split).columns;
+  auto given = [](const std::string& option, std::string& column) {
+    if (!option.empty()) column = option;
+  };
+  given(options_.text_column, columns.text);
+  given(options_.text_b_column, columns.text_b);
+  given(options_.label_column, columns.label);
+  given(options_.id_column, columns.id);
+  return columns;
+}
 
 // What the options leave open is as it was when the model was trained.
 void Classification::take(const JsonValue& description) {
   target_->take(description);
+  if (std::optional<JsonValue> found = description.find("layout")) {
+    if (!find_layout(found->text())) found->fail("the name of a benchmark's tables");
+    if (!layout_) use_layout(found->text());
+  }
   auto fill = [&](std::string& option, const char* key) {
     if (!option.empty()) return;
     if (std::optional<JsonValue> found = description.find(key)) option = found->text();
@@ -223,19 +289,32 @@ void Classification::load() {
     throw usage_error("the labels are not known: give --train_file, or a model that has them");
   }
   if (!options_.dev_file.empty()) {
-    dev_ = std::make_shared<TextData>(options_.dev_file);
-    TextRowReader reader(options_.dev_file, columns_, row_options(options_, false), false);
-    load_texts(reader, *encoder_,
-               [&](PairInput input, TextRow row) { dev_->add(input, std::move(row)); });
-    if (dev_->size() == 0) throw error("{}: there is no row to evaluate on", options_.dev_file);
-    dev_->report();
+    load_dev("dev", options_.dev_file, columns_of("dev"), header_of("dev"));
+  } else if (layout_ && !options_.data_dir.empty()) {
+    for (const TableLayout::File& file : layout_->files) {
+      if (!file.split.starts_with("dev")) continue;
+      std::string path = join_path(options_.data_dir, file.name);
+      require_layout(*layout_, file, path);
+      load_dev(file.split, path, columns_of(file.split), header_of(file.split));
+    }
   }
-  if (dev_) dev_->set_target(target_);
+  for (auto& [split, data] : dev_) data->set_target(target_);
   if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
     // Only to see now that the file is there and has the columns.
-    TextRowReader reader(options_.test_file, columns_, row_options(options_, true),
-                         test_label_optional_);
+    TextRowReader reader(options_.test_file, test_columns_,
+                         row_options(options_, header_of("test"), true), test_label_optional_);
   }
+}
+
+void Classification::load_dev(const std::string& split, const std::string& file,
+                              const TextColumns& columns, bool header) {
+  auto data = std::make_shared<TextData>(file);
+  TextRowReader reader(file, columns, row_options(options_, header, false), false);
+  load_texts(reader, *encoder_,
+             [&](PairInput input, TextRow row) { data->add(input, std::move(row)); });
+  if (data->size() == 0) throw error("{}: there is no row to evaluate on", file);
+  data->report();
+  dev_.emplace_back(split, std::move(data));
 }
 
 // Before a pipe is read to its end.
@@ -265,10 +344,11 @@ void Classification::refuse_records() const {
 
 void Classification::load_train() {
   const std::string& file = options_.train_file;
-  double fraction = options_.dev_file.empty() ? options_.dev_fraction : 0;
+  bool has_dev = !options_.dev_file.empty() || (layout_ && !options_.data_dir.empty());
+  double fraction = has_dev ? 0 : options_.dev_fraction;
   train_ = std::make_shared<TextData>(file);
   auto held = std::make_shared<TextData>(file);
-  TextRowReader reader(file, columns_, row_options(options_, false), false);
+  TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
   load_texts(reader, *encoder_, [&](PairInput input, TextRow row) {
     if (!target_->may_be_empty() && row.label.value_or("").empty()) {
       throw error("{}:{}: the label is empty", file, row.line);
@@ -290,13 +370,13 @@ void Classification::load_train() {
   } else if (fraction > 0) {
     log_line("{}: {} rows are held out to evaluate on (--dev_fraction={}), {} are trained on", file,
              held->size(), fraction, train_->size());
-    dev_ = held;
+    dev_.emplace_back("dev", held);
   }
-  LabelColumn column = {file, options_.label_column};
+  LabelColumn column = {file, columns_.label};
   if (!target_->is_known()) {
     // The held-out rows were in the training file: their labels belong to it.
     std::vector<std::string> found = train_->labels();
-    if (dev_) found.insert(found.end(), dev_->labels().begin(), dev_->labels().end());
+    if (!dev_.empty()) found.insert(found.end(), held->labels().begin(), held->labels().end());
     target_->learn(found, column);
   }
   target_->weigh(train_->labels());
@@ -305,6 +385,18 @@ void Classification::load_train() {
 }
 
 }  // namespace
+
+std::vector<std::string> table_files(const ClassificationOptions& o) {
+  std::vector<std::string> files = {o.train_file, o.dev_file};
+  const TableLayout* layout = o.data_dir.empty() ? nullptr : find_layout(o.layout);
+  for (const TableLayout::File& file : layout ? layout->files : std::vector<TableLayout::File>()) {
+    std::string path = join_path(o.data_dir, file.name);
+    if (file.split == "train" && o.train_file.empty()) files.push_back(path);
+    if (file.split.starts_with("dev") && o.dev_file.empty()) files.push_back(path);
+  }
+  std::erase(files, "");
+  return files;
+}
 
 std::unique_ptr<Task> make_classification(std::string_view kind,
                                           const ClassificationOptions& options,

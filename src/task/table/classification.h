@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/config.h"
 #include "task/table/target.h"
@@ -16,6 +17,8 @@ namespace bertrain {
 inline constexpr double kMostClassifierDropout = 0.999;  // as of the other rates of a model
 
 struct ClassificationOptions {
+  std::string layout;                           // a name that find_layout knows; empty: own tables
+  std::string data_dir;                         // its folder
   std::string train_file, dev_file, test_file;  // test_file: rows to predict, "-" standard input
   std::string text_column, text_b_column, label_column, id_column;
   std::string format;          // "tsv", "csv", "jsonl"; empty: by the name's ending
@@ -29,6 +32,7 @@ struct ClassificationOptions {
 
   template <class Visitor>
   void each(Visitor& v) {
+    v("data_dir", data_dir, "folder of a benchmark's tables, where --task names one of them");
     v("train_file", train_file, "table to train on (TSV, CSV or JSON lines; gzip is recognised)");
     v("dev_file", dev_file, "table to evaluate on; without it a part of train_file is held out");
     v("dev_fraction", dev_fraction, "share of train_file that is held out, by a hash of the text");
@@ -53,6 +57,9 @@ struct ClassificationOptions {
   }
 };
 
+// The tables that are trained and evaluated on.
+std::vector<std::string> table_files(const ClassificationOptions& options);
+
 // `kind` is "classification", "multilabel" or "regression": task/table/target.h says what each learns,
 // predicts and is scored by; the loss term is the mean over examples, by class weights where there are
 // some.
@@ -66,6 +73,8 @@ struct ClassificationOptions {
 // what is wrong in it is told with `described_in`, the file that it is from. Files are read here, so
 // that what is wrong in them is known before anything runs.
 // Rows have `id` where the table has ids.
+// With a `layout` the tables are those of data_dir, and a further development set is the split
+// "dev_mismatched"; a description keeps its name, so that its dev and test files are known again.
 std::unique_ptr<Task> make_classification(std::string_view kind,
                                           const ClassificationOptions& options,
                                           const BertConfig& config,

@@ -18,6 +18,7 @@ RowOptions noticing(RowOptions options, const std::string& key) {
 TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
                              const RowOptions& options, bool label_optional)
     : label_name_(columns.label), rows_(read_rows(uri, noticing(options, columns.label))) {
+  renamed_ = columns.renamed;
   bool named = options.header || options.format == RowFormat::jsonl;
   // An empty file without a header has no columns and no rows.
   if (rows_->header().empty()) return;
@@ -40,6 +41,10 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
   text_ = find(columns.text);
   text_b_ = find(columns.text_b);
   id_ = find(columns.id);
+  if (columns.only) {
+    only_ = find(columns.only->first);
+    only_value_ = columns.only->second;
+  }
   check(text_.has_value(), "a table of texts has a text column");
   if (label_ && (label_ == text_ || label_ == text_b_)) {
     // The label's column of the training table, when this one has the text in its place.
@@ -55,10 +60,13 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
 }
 
 bool TextRowReader::next(TextRow& row) {
-  if (!rows_->next(fields_)) return false;
+  do {
+    if (!rows_->next(fields_)) return false;
+  } while (only_ && fields_.at(*only_) != only_value_ && ++others_ > 0);
   row.line = rows_->line_number();
   row.label.reset();
   if (label_) row.label = std::string(strip(fields_.at(*label_)));
+  if (renamed_ && row.label == renamed_->first) row.label = renamed_->second;
   // One column may serve for several: the last use alone takes it.
   row.id = id_ ? fields_.at(*id_) : std::string();
   row.text_b = text_b_ ? fields_.at(*text_b_) : std::string();
@@ -68,6 +76,10 @@ bool TextRowReader::next(TextRow& row) {
 
 void TextRowReader::report() const {
   const RowCounts& counts = rows_->counts();
+  if (others_ > 0) {
+    log_line("{}: {} rows that are not of '{}' were passed over", rows_->uri(), others_,
+             only_value_);
+  }
   if (counts.blank > 0) log_line("{}: {} blank lines were passed over", rows_->uri(), counts.blank);
   if (counts.repaired > 0) {
     log_warning("{}: {} lines were not UTF-8 and have been changed", rows_->uri(), counts.repaired);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "formats/rows.h"
 
@@ -13,6 +14,10 @@ namespace bertrain {
 // Columns by name, or by number from 1. Empty: there is no such column.
 struct TextColumns {
   std::string text, text_b, label, id;
+  // Only rows that have this value in this column.
+  std::optional<std::pair<std::string, std::string>> only = {};
+  // A label that is read as another.
+  std::optional<std::pair<std::string, std::string>> renamed = {};
 };
 
 struct TextRow {
@@ -43,7 +48,10 @@ class TextRowReader {
  private:
   std::string label_name_;  // empty: there is none to look for
   std::unique_ptr<RowReader> rows_;
-  std::optional<size_t> text_, text_b_, label_, id_;
+  std::optional<size_t> text_, text_b_, label_, id_, only_;
+  std::string only_value_;
+  std::optional<std::pair<std::string, std::string>> renamed_;
+  uint64_t others_ = 0;  // rows without that value
   std::vector<std::string> fields_;
 };
 
