@@ -6,7 +6,7 @@
 
 #include <cmath>
 #include <limits>
-#include <regex>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -49,11 +49,18 @@ SquadPredictions predictions_of(const std::string& version, const SquadFeatureOp
   return all;
 }
 
+std::string without_probabilities(const std::string& list) {
+  std::string out;
+  std::istringstream lines(list);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"probability\": ") == std::string::npos) out += line + "\n";
+  }
+  return out;
+}
+
 // Probabilities are sums of exp(), whose last digit is the C library's: apart from those to the byte.
 void compare_lists(const std::string& found, const std::string& expected) {
-  std::regex probability("\"probability\": [^,]*,");
-  EXPECT_EQ(std::regex_replace(found, probability, ""),
-            std::regex_replace(expected, probability, ""));
+  EXPECT_EQ(without_probabilities(found), without_probabilities(expected));
   Json a = Json::parse(found), b = Json::parse(expected);
   ASSERT_EQ(a.size(), b.size());
   for (const auto& [id, list] : b.items()) {

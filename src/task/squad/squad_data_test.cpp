@@ -197,5 +197,31 @@ TEST(SquadData, ReadsFilesOfBothVersions) {
   EXPECT_EQ(two.version, "v2.0");
 }
 
+// Cut anywhere, or with any byte changed, a file is read or refused; nothing else.
+TEST(SquadData, DamagedFilesAreRefusedInWords) {
+  std::string whole = read_text(BERTRAIN_TEST_DATA "/squad/squad-v2.json");
+  LogSink quiet([](std::string_view) {});
+  int refused = 0;
+  auto read = [&](const std::string& json, SquadUse use) {
+    try {
+      SquadData data = parse_squad(json, "x.json", use);
+      for (const SquadQuestion& q : data.questions) {
+        ASSERT_LT(q.context, data.contexts.size());
+        ASSERT_LT(q.last_word, std::ssize(data.contexts[q.context].words));
+      }
+    } catch (const Error& e) {
+      ++refused;
+      ASSERT_THAT(e.what(), HasSubstr("x.json"));
+    }
+  };
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << at % 8));
+    read(damaged, SquadUse::training);
+    read(whole.substr(0, at), SquadUse::prediction);
+  }
+  EXPECT_GT(refused, std::ssize(whole));
+}
+
 }  // namespace
 }  // namespace bertrain

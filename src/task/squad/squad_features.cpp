@@ -2,6 +2,7 @@
 #include "task/squad/squad_features.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/first_failure.h"
@@ -10,6 +11,7 @@
 namespace bertrain {
 namespace {
 
+constexpr int64_t kMostTokens = 1'000'000;
 constexpr int64_t kSpecials = 3;  // [CLS] question [SEP] context [SEP]
 
 const SquadFeatureOptions& checked(const SquadFeatureOptions& options, const Tokenizer& tokenizer) {
@@ -19,8 +21,10 @@ const SquadFeatureOptions& checked(const SquadFeatureOptions& options, const Tok
         "together; {} is of byte-level BPE",
         tokenizer.vocabulary().name());
   }
-  if (options.max_query_length < 1) {
-    throw usage_error("--max_query_length={}: 1 at least expected", options.max_query_length);
+  for (auto [name, value] : {std::pair("max_seq_length", options.max_seq_length),
+                             std::pair("max_query_length", options.max_query_length)}) {
+    if (value >= 1 && value <= kMostTokens) continue;
+    throw usage_error("--{}={}: a number from 1 to {} expected", name, value, kMostTokens);
   }
   if (options.doc_stride < 1) {
     throw usage_error("--doc_stride={}: 1 at least expected", options.doc_stride);
