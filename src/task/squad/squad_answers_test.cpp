@@ -171,6 +171,22 @@ TEST(SquadAnswers, PartsOfAWordAndNarrowBlanks) {
   EXPECT_EQ(Toy("5\u202f000 euros").answer({}, {{3, 9}}, {{4, 9}}).text, "5 000");
 }
 
+TEST(SquadAnswers, OfEqualLogitsTheEarlierPositionCounts) {
+  Toy toy("a b c");
+  SquadPrediction one = toy.answer({.n_best_size = 1}, {{4, 9}, {3, 9}}, {{5, 9}, {4, 9}});
+  EXPECT_EQ(one.text, "a b");
+  EXPECT_EQ(toy.answer({}, {{4, 9}, {3, 9}}, {{5, 9}, {4, 9}}).n_best[1].text, "a b c");
+}
+
+TEST(SquadAnswers, EqualAnswersStandInTheOrderOfTheirPlaces) {
+  SquadPrediction one = Toy("a b c d 5 000").answer({}, {}, {});
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 8; ++i) texts.push_back(one.n_best.at(i).text);
+  EXPECT_THAT(texts, testing::ElementsAre("a", "a b", "a b c", "a b c d", "a b c d 5",
+                                          "a b c d 5 000", "b", "b c"));
+  EXPECT_EQ(one.n_best.size(), 20u);
+}
+
 TEST(SquadAnswers, NoAnswerIsLongerThanAllowed) {
   Toy toy("a b c d");
   EXPECT_EQ(toy.answer({.max_answer_length = 2}, {{3, 9}}, {{6, 9}, {4, 1}}).text, "a b");

@@ -179,6 +179,21 @@ TEST(SquadFeatures, WindowsAreThoseOfTheLoopForAnyStride) {
   }
 }
 
+// A long window counts for a hundredth of its length: the short last one loses pieces that it shows with
+// a little more around them.
+TEST(SquadFeatures, ALongWindowShowsMoreContext) {
+  auto data = data_of(repeated("a", 400), {{"who", "", -1}});
+  SquadFeatures features(data, toy(), {304, 250, 4}, true);  // windows of 300 and 150
+  ASSERT_EQ(features.size(), 2u);
+  SquadFeature first = features.feature(0), last = features.feature(1);
+  for (int piece = 250; piece < 300; ++piece) {
+    double a = (299 - piece) + 0.01 * 300, b = (piece - 250) + 0.01 * 150;
+    EXPECT_EQ(first.is_max_context[static_cast<size_t>(piece)], a >= b) << piece;
+    EXPECT_EQ(last.is_max_context[static_cast<size_t>(piece - 250)], a < b) << piece;
+  }
+  EXPECT_TRUE(first.is_max_context[275]);  // 24 + 3 against 25 + 1.5
+}
+
 TEST(SquadFeatures, AnAnswerInsideAWordShrinksToItsPieces) {
   auto data = data_of("born (1854).", {{"who", "1854", 6}});
   SquadFeature feature = SquadFeatures(data, toy(), {16, 8, 4}, true).feature(0);
