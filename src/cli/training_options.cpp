@@ -85,6 +85,8 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("eval_every", eval_every,
     "steps (500), epochs (1epoch), time (10m), never or 0; always at the end");
   v("best_metric", best_metric, "score that decides which model is kept (default: the task's)");
+  v("early_stopping", early_stopping,
+    "evaluations in a row without a better model after which the run ends; 0: it goes to its end");
   v("save_every", save_every, "checkpoint as often, in the same units; always at the end");
   v("keep", keep, "newest checkpoints that are kept; the best one is kept besides");
   v("log_every", log_every, "steps between log lines");
@@ -127,6 +129,7 @@ void check_training_options(const TrainingOptions& o) {
   require_at_least("keep", o.keep, 1);
   require_at_least("log_every", o.log_every, 1);
   require_between("stop_after", o.stop_after, 0, kMaxSteps);
+  require_between("early_stopping", o.early_stopping, 0, kMaxSteps);
   require_float("learning_rate", o.learning_rate);
   require_float("end_learning_rate", o.end_learning_rate);
   require_float("clip_norm", o.clip_norm);
@@ -156,6 +159,14 @@ void check_training_options(const TrainingOptions& o) {
   parse_memory(o.memory);
   compute_type(o.dtype);
   adamw_options(o);
+}
+
+int64_t patience_of(const TrainingOptions& o, bool has_dev) {
+  if (o.early_stopping > 0 && (!has_dev || o.eval_every == "never")) {
+    throw usage_error("--early_stopping={}: nothing is evaluated on the way to stop by",
+                      o.early_stopping);
+  }
+  return o.early_stopping;
 }
 
 AdamWOptions adamw_options(const TrainingOptions& o) {

@@ -214,14 +214,14 @@ void TrainingRun::refuse_fewer_steps(int64_t done) const {
 // Of a finished run whose model is there: predictions that somebody removed, or that are of other
 // rows than the command names, are made by that model; the checkpoints may be gone.
 void TrainingRun::complete(std::ostream& out) {
+  Json results = run_.record()["finished"].value("results", Json::object());
   std::string text =
-      fmt::format("already at step {0} of {0}: nothing to train; the model is in {1}\n", job_.steps,
-                  run_.file("model"));
+      fmt::format("already at step {} of {}: nothing to train; the model is in {}\n",
+                  results.value("last_step", job_.steps), job_.steps, run_.file("model"));
   Json test = about_test(job_);
   if (!test.is_null()) {
     std::string file = run_.file(kPredictions);
     bool there = storage_for(file).size(file).has_value();
-    Json results = run_.record()["finished"].value("results", Json::object());
     Json before = results.value("test", Json());
     // Of a pipe nobody knows whether the rows are the same.
     if (!there || before != test || is_read_once(job_.test_file)) {
@@ -300,6 +300,7 @@ void TrainingRun::prepare_loop() {
   loop_.eval_every = parse_cadence("eval_every", options_.eval_every);
   loop_.save_every = parse_cadence("save_every", options_.save_every);
   loop_.stop_after = options_.stop_after;
+  loop_.patience = patience_of(options_, !dev_splits(task_.splits()).empty());
   loop_.steps_per_epoch = epoch_steps();
 }
 
@@ -427,7 +428,8 @@ void TrainingRun::publish(std::ostream& out) {
   write_model(run_.file("model"), task_, job_.config, *job_.tokenizer, *state_,
               {{"step", step}, {"scores", scores}});
   std::string predictions = predict_test();
-  Json results = {{"step", step}, {"scores", scores}};
+  int64_t last = checkpoints_->saved_step();
+  Json results = {{"step", step}, {"last_step", last}, {"scores", scores}};
   if (Json test = about_test(job_); !test.is_null()) results["test"] = test;
   run_.finish(job_.steps, results);
   std::ostringstream text;
@@ -435,7 +437,7 @@ void TrainingRun::publish(std::ostream& out) {
   text << "global_step = " << step << "\nmodel = " << run_.file("model") << "\n";
   if (!predictions.empty()) text << "test_predictions = " << predictions << "\n";
   say(run_, out, text.str());
-  log_line("finished: {} steps are done, and the model is that of step {}", job_.steps, step);
+  log_line("finished: {} steps are done, and the model is that of step {}", last, step);
 }
 
 // The file of the test rows' predictions by the model that the state holds; "" where there are none.

@@ -101,7 +101,10 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
   // What is due after a step is decided here, before the next one, so that a resumed run makes up
   // for an evaluation that its interruption cost it.
   while (true) {
-    bool done = step >= options.steps;
+    auto out_of_patience = [&] {
+      return options.patience > 0 && checkpoints.evaluations_since_best() >= options.patience;
+    };
+    bool done = step >= options.steps || out_of_patience();
     auto is_due = [&](const Cadence& cadence, const Stopwatch& since) {
       return done || (step > 0 && due(cadence, step, options.steps_per_epoch, since.seconds()));
     };
@@ -113,6 +116,13 @@ bool train(const LoopOptions& options, StepRunner& runner, Stream<std::vector<Ba
         Json scores = evaluate();
         journal.evaluation(step, scores);
         checkpoints.judge(step, scores);
+        if (!done && out_of_patience()) {
+          done = true;
+          log_line(
+              "step {}: stopped early, as {} evaluations in a row were not better than that of "
+              "step {}",
+              step, checkpoints.evaluations_since_best(), checkpoints.best_step());
+        }
       } catch (const Stopped&) {
         interrupted = true;
       }

@@ -18,13 +18,14 @@ struct LoopOptions {
   double steps_per_epoch = 0;  // for cadences in epochs
   Cadence eval_every, save_every;
   int64_t stop_after = 0;  // leave after this step as if interrupted; 0: never
+  int64_t patience = 0;    // evaluations in a row without a better model that end the run; 0: none do
 };
 
 // Trains from where `checkpoints` stand to the last step, or until StopSignals, which the caller
 // holds, has a request. `evaluate` gives the scores of the model
 // as it is (an empty function: there is nothing to evaluate on); it may leave by Stopped. At the
 // end, and wherever the loop leaves, the state is in a checkpoint. Returns true when all steps are
-// done, false when a signal or stop_after ended it before.
+// done or patience is over, false when a signal or stop_after ended it before.
 //
 // A loss or gradient that is not finite is an Error that names the step and the rows; the state
 // before that step is the last that was saved.

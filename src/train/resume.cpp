@@ -66,6 +66,7 @@ bool RunCheckpoints::restore() {
   scores_ = scores_of(checked, "scores");
   best_ = earlier_step(checked, "best", step_);
   best_scores_ = scores_of(checked, "best_scores");
+  if (auto since = checked.find("since_best")) since_best_ = since->integer(0, INT64_MAX);
   if (best_ >= 0 && !rule_.metric.empty()) checked.at("best_scores").at(rule_.metric).number();
   if (best_ != step_) find_best();
   // Only now, as the state that is gone on from has proved to be of use.
@@ -92,6 +93,7 @@ void RunCheckpoints::judge(int64_t step, const Json& scores) {
     return found->is_number() ? found->get<double>() : std::nan("");
   };
   double score = score_in(scores);
+  ++since_best_;
   if (!std::isfinite(score)) return;
   if (best_ >= 0) {
     double best = score_in(best_scores_);
@@ -99,6 +101,7 @@ void RunCheckpoints::judge(int64_t step, const Json& scores) {
   }
   best_ = step;
   best_scores_ = scores;
+  since_best_ = 0;
 }
 
 uint64_t RunCheckpoints::state_bytes() const {
@@ -123,11 +126,8 @@ void RunCheckpoints::save(int64_t step) {
     writer->write(kStep, scalar<int64_t>(step));
     state_.save(*writer);
     writer->commit();
-    Json position = {{"step", step},
-                     {"evaluated", evaluated_},
-                     {"scores", scores_},
-                     {"best", best_},
-                     {"best_scores", best_scores_}};
+    Json position = {{"step", step},  {"evaluated", evaluated_},   {"scores", scores_},
+                     {"best", best_}, {"since_best", since_best_}, {"best_scores", best_scores_}};
     write_text(pending.file(kPosition), position.dump(2) + "\n");
     pending.complete();
   } catch (const Error& e) {
@@ -161,6 +161,7 @@ std::optional<SavedState> RunCheckpoints::find_best() {
       directory_, best_, reason, saved_);
   best_ = -1;
   best_scores_ = nullptr;
+  since_best_ = 0;
   bool scored = scores_.is_object() && scores_.contains(rule_.metric);
   if (evaluated_ == saved_ && scored) judge(evaluated_, scores_);
   return std::nullopt;

@@ -37,6 +37,7 @@ class RunCheckpoints {
   // equal ones the first stays.
   void judge(int64_t step, const Json& scores);
   bool is_best(int64_t step) const { return best_ == step; }
+  int64_t evaluations_since_best() const { return since_best_; }  // none of them better
 
   // Saves the state as that of `step`. One with a value that is not finite is an Error that names the
   // tensor. Throws Error that names the folder, the bytes needed and those that are free; the states
@@ -58,7 +59,7 @@ class RunCheckpoints {
   State& state_;
   StateStore store_;
   BestRule rule_;
-  int64_t step_ = 0, saved_ = -1, evaluated_ = -1, best_ = -1;
+  int64_t step_ = 0, saved_ = -1, evaluated_ = -1, best_ = -1, since_best_ = 0;
   Json scores_, best_scores_;
 };
 

@@ -24,12 +24,13 @@ namespace {
 
 bool is_there(const std::string& path) { return storage_for(path).size(path).has_value(); }
 
-// Whether a row is held out: a function of its texts alone, so that it does not move when rows are
-// added, and equal texts are never on both sides.
-bool held_out(const TextRow& row, double fraction) {
+// Whether a row is in a share of all: a function of its texts alone, so that it does not move when
+// rows are added, and equal texts are never on both sides. `draw` tells one choice from another.
+bool is_in_share(const TextRow& row, double share, uint32_t draw) {
   std::string text = row.text + '\0' + row.text_b;
-  return static_cast<double>(below(key_of(0, text, 0), 0, 1000000)) < fraction * 1e6;
+  return static_cast<double>(below(key_of(0, text, draw), 0, 1000000)) < share * 1e6;
 }
+constexpr uint32_t kHeldOut = 0, kTrained = 1;
 
 RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_is_row) {
   RowOptions rows;
@@ -83,6 +84,11 @@ class Classification final : public Task {
       throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
                         options_.dev_fraction);
     }
+    if (!(options_.train_fraction > 0 && options_.train_fraction <= 1)) {
+      throw usage_error("--train_fraction={}: a share above 0, and at most 1, expected",
+                        options_.train_fraction);
+    }
+    if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
     if (!(options_.classifier_dropout >= 0 &&
           options_.classifier_dropout <= kMostClassifierDropout)) {
       throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
@@ -310,7 +316,7 @@ void Classification::load_dev(const std::string& split, const std::string& file,
                               const TextColumns& columns, bool header) {
   auto data = std::make_shared<TextData>(file);
   TextRowReader reader(file, columns, row_options(options_, header, false), false);
-  load_texts(reader, *encoder_,
+  load_texts(reader, *encoder_, options_.limit,
              [&](PairInput input, TextRow row) { data->add(input, std::move(row)); });
   if (data->size() == 0) throw error("{}: there is no row to evaluate on", file);
   data->report();
@@ -348,21 +354,27 @@ void Classification::load_train() {
   double fraction = has_dev ? 0 : options_.dev_fraction;
   train_ = std::make_shared<TextData>(file);
   auto held = std::make_shared<TextData>(file);
+  uint64_t left_out = 0;
   TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
-  load_texts(reader, *encoder_, [&](PairInput input, TextRow row) {
+  load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
     if (!target_->may_be_empty() && row.label.value_or("").empty()) {
       throw error("{}:{}: the label is empty", file, row.line);
     }
-    TextData& to = held_out(row, fraction) ? *held : *train_;
-    to.add(input, std::move(row));
+    if (is_in_share(row, fraction, kHeldOut)) return held->add(input, std::move(row));
+    if (!is_in_share(row, options_.train_fraction, kTrained)) return void(++left_out);
+    train_->add(input, std::move(row));
   });
-  if (train_->size() + held->size() == 0) throw error("{}: there is no row to train on", file);
+  if (left_out > 0) {
+    log_line("{}: {} rows are left out (--train_fraction={})", file, left_out,
+             options_.train_fraction);
+  }
+  if (train_->size() + held->size() + left_out == 0)
+    throw error("{}: there is no row to train on", file);
   if (train_->size() == 0) {
     throw usage_error(
-        "--dev_fraction={} holds out all {} rows of {}, so that none is left to train on; a "
-        "smaller "
-        "share is expected",
-        fraction, held->size(), file);
+        "{}: no row is left to train on: --dev_fraction={} holds out {}, and --train_fraction={} "
+        "leaves out {}; other shares are expected",
+        file, fraction, held->size(), options_.train_fraction, left_out);
   }
   train_->report();
   if (fraction > 0 && held->size() == 0) {

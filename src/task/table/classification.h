@@ -25,7 +25,8 @@ struct ClassificationOptions {
   std::string trained_format;  // for names whose ending says nothing; empty: tsv
   std::optional<bool> header;  // absent: as the description says, else there is one
   std::string bad_rows = "fail", invalid_utf8 = "error";
-  double dev_fraction = 0.05;
+  double dev_fraction = 0.05, train_fraction = 1;
+  int64_t limit = 0;
   int64_t max_seq_length = 0;
   double classifier_dropout = 0.1;
   TargetOptions target;
@@ -36,6 +37,9 @@ struct ClassificationOptions {
     v("train_file", train_file, "table to train on (TSV, CSV or JSON lines; gzip is recognised)");
     v("dev_file", dev_file, "table to evaluate on; without it a part of train_file is held out");
     v("dev_fraction", dev_fraction, "share of train_file that is held out, by a hash of the text");
+    v("train_fraction", train_fraction,
+      "share of the training rows that is used, by a hash of the text: the same ones every time");
+    v("limit", limit, "rows of each table that are used, from its start, for a trial; 0: all");
     v("test_file", test_file, "table to predict, labels optional; - is standard input");
     v("text_column", text_column, "column of the text, by name or number from 1 (default: text)");
     v("text_b_column", text_b_column, "column of the second text of a pair");

@@ -161,11 +161,13 @@ ExampleStream stream(std::shared_ptr<const TextData> data) {
   return std::make_unique<InMemory>(std::move(data));
 }
 
-void load_texts(TextRowReader& reader, const PairEncoder& encoder,
+void load_texts(TextRowReader& reader, const PairEncoder& encoder, int64_t most,
                 const std::function<void(PairInput input, TextRow row)>& take) {
+  uint64_t left = most > 0 ? static_cast<uint64_t>(most) : UINT64_MAX;
   for (;;) {
-    std::vector<TextRow> rows = read_chunk(reader, kChunk);
+    std::vector<TextRow> rows = read_chunk(reader, std::min<uint64_t>(kChunk, left));
     if (rows.empty()) break;
+    left -= rows.size();
     std::vector<PairInput> inputs = encode_all(encoder, rows);
     for (size_t i = 0; i < rows.size(); ++i) take(std::move(inputs[i]), std::move(rows[i]));
   }

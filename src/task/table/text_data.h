@@ -47,8 +47,9 @@ class TextData {
 // note `id` (where the file has ids).
 ExampleStream stream(std::shared_ptr<const TextData> data);
 
-// Reads all rows of a file, tokenizing on all cores, and hands each to `take` in order.
-void load_texts(TextRowReader& reader, const PairEncoder& encoder,
+// Reads all rows of a file, or the first `most` where that is not 0, tokenizing on all cores, and hands
+// each to `take` in order.
+void load_texts(TextRowReader& reader, const PairEncoder& encoder, int64_t most,
                 const std::function<void(PairInput input, TextRow row)>& take);
 
 // The rows of a file as they are asked for, for files of any length and for standard input, of
