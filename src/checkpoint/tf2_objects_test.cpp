@@ -154,6 +154,8 @@ TEST(Tf2Objects, HeadsAreCountedWhereTheFileKeepsThemApart) {
 }
 
 TEST(Tf2Objects, DamagedGraphsAreErrors) {
+  EXPECT_THAT([] { rewritten([](ObjectGraph& graph) { graph.nodes.clear(); }); },
+              ThrowsMessage<Error>(HasSubstr("OBJECT_GRAPH: no objects are in it")));
   EXPECT_THAT(
       [] { rewritten([](ObjectGraph& graph) {
              graph.nodes[3].children.push_back({"x", 9999});

@@ -119,6 +119,7 @@ ObjectGraph parse_object_graph(std::string_view message) {
   while (m.next()) {
     if (m.field() == kNodes) graph.nodes.push_back(parse_node(WireReader(m.bytes())));
   }
+  if (graph.nodes.empty()) throw error("no objects are in it, not even a root");
   check_nodes(graph);
   return graph;
 }

@@ -29,13 +29,13 @@ struct ObjectGraph {
 
     std::optional<size_t> child(std::string_view name) const;
   };
-  std::vector<Node> nodes;  // the root first
+  std::vector<Node> nodes;  // the root first; never none
 
   // From `node` to its child by the first name, on to that one's by the second, and so on.
   std::optional<size_t> find(size_t node, std::initializer_list<std::string_view> names) const;
 };
 
-// Throws Error for what is malformed, and for nodes that are not there.
+// Throws Error for what is malformed, for nodes that are not there, and where there is not even a root.
 ObjectGraph parse_object_graph(std::string_view message);
 std::string message_of(const ObjectGraph& graph);
 

@@ -1,7 +1,8 @@
 // Any bytes as the index of a TensorFlow checkpoint, as one of its blocks' entries (past the checksums), and as the
-// `checkpoint` file beside it.
+// `checkpoint` file beside it; and as the data file that holds a graph of objects.
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tf_bundle.h"
+#include "formats/object_graph.h"
 #include "formats/tf_index.h"
 #include "fuzz_input.h"
 
@@ -13,6 +14,7 @@ void read_all() {
   for (const auto& tensor : reader->tensors()) {
     refusing([&] { reader->read(tensor.first); });
   }
+  refusing([&] { reader->object_graph(); });
 }
 
 void fuzz(std::string_view input) {
@@ -27,6 +29,11 @@ void fuzz(std::string_view input) {
     entries[1].key = "a";
     entries[1].value = input.substr(1 + cut);
     write_text("mem://fuzzed.index", write_table(entries));
+    refusing(read_all);
+    // The entry of a graph of objects, which is the input with its checksums or without.
+    entries[1].key = kObjectGraphKey;
+    write_text("mem://fuzzed.index", write_table(entries));
+    write_text("mem://fuzzed.data-00000-of-00001", input);
     refusing(read_all);
   }
   write_text(kFuzzed, input);
