@@ -111,6 +111,7 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   }
   if (auto most = checked.find("max_input_chars_per_word")) {
     folder.max_chars_per_word = most->integer(1, INT32_MAX);
+    folder.says_longest_word = true;
   }
   // Our own key: transformers takes them for pieces unless told otherwise, and no text of a user may
   // pretend to be two where nobody asked for it.
@@ -125,11 +126,24 @@ void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
   }
 }
 
+void read_longest_word(const LargeJson& tokenizer, const std::string& uri, ModelFolder& folder) {
+  auto model = tokenizer.find("model");
+  if (model == tokenizer.end() || !model->is_object()) return;
+  auto most = model->find("max_input_chars_per_word");
+  if (most == model->end() || folder.says_longest_word) return;
+  if (!most->is_number_unsigned() || *most == 0 || *most > uint64_t{INT32_MAX}) {
+    throw error("{}: model.max_input_chars_per_word is {}; a number from 1 to {} expected", uri,
+                most->dump(), INT32_MAX);
+  }
+  folder.max_chars_per_word = most->get<int64_t>();
+}
+
 // tokenizer.json says the casing too, in newer folders alone. Where both files do and differ, which of
 // them counts depends on the class that reads them: no guess is made.
-void read_normalizer(const std::string& uri, ModelFolder& folder) {
+void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri) || folder.is_roberta()) return;
   LargeJson json = parse_large_json(read_text_up_to(uri, kMaxTokenizer), uri);
+  read_longest_word(json, uri, folder);
   auto normalizer = json.find("normalizer");
   if (normalizer == json.end() || !normalizer->is_object()) return;
   auto lower = normalizer->find("lowercase");
@@ -258,7 +272,7 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   if (folder.is_roberta()) folder.do_lower_case = false;  // its text stays as it is
   read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
-  read_normalizer(join_path(directory, kTokenizer), folder);
+  read_tokenizer(join_path(directory, kTokenizer), folder);
   if (std::string map = join_path(directory, kSpecialTokens); is_there(map)) {
     Json tokens = read_json(map);
     refuse_other_tokenizers(JsonValue(tokens, map), folder.is_roberta());

@@ -32,6 +32,7 @@ struct ModelFolder {
   bool says_casing = false;           // do_lower_case was read, and is not only the default
   std::optional<bool> strip_accents;  // absent: as do_lower_case
   int64_t max_chars_per_word = 200;
+  bool says_longest_word = false;       // as says_casing
   bool special_tokens_in_text = false;  // [SEP] in a text is that piece, not text
   int64_t max_length = 512;             // tokens of an example at most
 

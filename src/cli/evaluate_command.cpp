@@ -101,7 +101,7 @@ void prepare_text(const EvaluateFlags& o) {
   std::vector<std::string> flags = {
       "--input_file=" + o.inference.input_file,
       std::string("--output_file=") + kRecords,
-      "--vocab_file=" + join_path(path, "vocab.txt"),
+      "--vocab_file=" + vocabulary_file(path),
       fmt::format("--do_lower_case={}", folder.do_lower_case),
       fmt::format("--max_input_chars_per_word={}", folder.max_chars_per_word),
       fmt::format("--special_tokens_in_text={}", folder.special_tokens_in_text),

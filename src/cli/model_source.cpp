@@ -120,6 +120,11 @@ void put_tokenizer(const Tokenizer& tokenizer, const BertConfig& config, ModelFo
   folder.max_chars_per_word = tokenizer.options().max_chars_per_word;
 }
 
+std::string vocabulary_file(const std::string& path) {
+  std::string file = join_path(path, "vocab.txt"), newer = join_path(path, "tokenizer.json");
+  return !exists(file) && exists(newer) ? newer : file;
+}
+
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
   TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
                               .strip_accents = folder.strip_accents,
@@ -128,7 +133,12 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
   if (folder.is_roberta()) {
     return std::make_shared<const Tokenizer>(read_byte_bpe(path), options);
   }
-  std::string file = join_path(path, "vocab.txt");
+  std::string file = vocabulary_file(path);
+  if (file.ends_with(".json")) {
+    auto vocabulary = Vocabulary::read_tokenizer(file, {kUnknown, kClassify, kSeparate});
+    if (!vocabulary) throw error("{}: its model is not WordPiece, which a BERT's is", file);
+    return std::make_shared<const Tokenizer>(*std::move(vocabulary), options);
+  }
   if (!exists(file)) {
     throw error("{}: not there; a model folder needs the vocabulary of its model, one piece a line",
                 file);

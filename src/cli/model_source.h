@@ -21,6 +21,8 @@ std::optional<std::string> find_model_folder(const std::string& path);
 // its tokenizer.json or vocab.json and merges.txt.
 BertConfig config_of(const ModelFolder& folder, const std::string& path);
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path);
+// The folder's vocab.txt, or the tokenizer.json that it has in its place.
+std::string vocabulary_file(const std::string& path);
 // Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels,
 // and for one with a masked LM "pretraining".
 // Null: the folder says nothing of a task. Throws Error when what it says does not name one.

@@ -30,6 +30,12 @@ Tokenizer TextOptions::tokenizer(std::initializer_list<std::string_view> require
     throw usage_error("--vocab_file is needed; bertrain vocab makes one from text");
   }
   if (vocab_file.ends_with(".json")) {
+    // transformers calls the files of both kinds so.
+    if (vocab_file.ends_with("tokenizer.json")) {
+      if (auto pieces = Vocabulary::read_tokenizer(vocab_file, required_tokens)) {
+        return Tokenizer(*std::move(pieces), tokenizer_options());
+      }
+    }
     size_t slash = vocab_file.rfind('/');
     return Tokenizer(read_byte_bpe(slash == vocab_file.npos ? "." : vocab_file.substr(0, slash)),
                      tokenizer_options());

@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/storage.h"
@@ -15,6 +16,7 @@ namespace {
 
 // Those of models for a hundred languages have a million pieces in 20 MiB.
 constexpr uint64_t kMaxBytes = 64 << 20;
+constexpr uint64_t kMostHoles = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // What is legal but rarely meant: counted, and said once.
@@ -84,6 +86,48 @@ Vocabulary Vocabulary::read(std::string_view uri) {
 Vocabulary Vocabulary::read(std::string_view uri,
                             std::initializer_list<std::string_view> required) {
   Vocabulary vocabulary = parse(read_text_up_to(uri, kMaxBytes), uri);
+  vocabulary.require(required);
+  return vocabulary;
+}
+
+std::optional<Vocabulary> Vocabulary::read_tokenizer(
+    std::string_view uri, std::initializer_list<std::string_view> required) {
+  LargeJson json = parse_large_json(read_text_up_to(uri, kMaxBytes), uri);
+  auto model = json.find("model");
+  if (model == json.end() || !model->is_object() ||
+      model->value("type", LargeJson()) != "WordPiece") {
+    return std::nullopt;
+  }
+  if (model->value("continuing_subword_prefix", LargeJson("##")) != "##") {
+    throw error("{}: model.continuing_subword_prefix is not \"##\", as this program knows no other",
+                uri);
+  }
+  LargeJson pieces = model->value("vocab", LargeJson());
+  if (!pieces.is_object()) throw error("{}: model.vocab: pieces with their ids expected", uri);
+  // Words that were added stand beside the model, mostly at the end of its table.
+  for (const LargeJson& added : json.value("added_tokens", LargeJson::array())) {
+    if (!added.is_object()) continue;
+    LargeJson content = added.value("content", LargeJson()), id = added.value("id", LargeJson());
+    if (!content.is_string() || pieces.contains(content.get<std::string>())) continue;
+    log_warning("{}: '{}' was added to its pieces; here it is found as a whole word only", uri,
+                content.get<std::string>());
+    pieces[content.get<std::string>()] = id;
+  }
+  std::vector<std::string> tokens;
+  std::vector<bool> taken;
+  for (const auto& [piece, id] : pieces.items()) {
+    // Few ids are left out: those of lines that vocab.txt had twice.
+    uint64_t most = 2 * pieces.size() + kMostHoles;
+    if (!id.is_number_unsigned() || id.get<uint64_t>() > most) {
+      throw error("{}: the id of '{}' is {}; a number up to {} expected", uri, piece, id.dump(),
+                  most);
+    }
+    auto at = static_cast<size_t>(id.get<uint64_t>());
+    if (at >= tokens.size()) tokens.resize(at + 1), taken.resize(at + 1);
+    if (taken[at]) throw error("{}: '{}' and '{}' both have the id {}", uri, tokens[at], piece, at);
+    tokens[at] = piece, taken[at] = true;
+  }
+  Vocabulary vocabulary(std::move(tokens), std::string(uri));
   vocabulary.require(required);
   return vocabulary;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,11 @@ class Vocabulary {
   static Vocabulary read(std::string_view uri);  // [UNK] [CLS] [SEP] [MASK] must be there
   static Vocabulary read(std::string_view uri, std::initializer_list<std::string_view> required);
   static Vocabulary parse(std::string_view text, std::string_view name);  // of a file's content
+
+  // The pieces of a tokenizer.json, which newer folders of transformers have in place of vocab.txt, with
+  // the checks of read(). Ids that no piece has are the token "". nullopt: its model is not WordPiece.
+  static std::optional<Vocabulary> read_tokenizer(std::string_view uri,
+                                                  std::initializer_list<std::string_view> required);
 
   explicit Vocabulary(std::vector<std::string> tokens, std::string name = "vocabulary");
 

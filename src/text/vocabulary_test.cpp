@@ -69,6 +69,34 @@ TEST(Vocabulary, MissingSpecialsAreNamed) {
   }
 }
 
+TEST(Vocabulary, OfATokenizerFile) {
+  auto read = [](const std::string& model, const std::string& added = "[]") {
+    write_text("mem://tokenizer.json",
+               fmt::format(R"({{"model": {}, "added_tokens": {}}})", model, added));
+    return Vocabulary::read_tokenizer("mem://tokenizer.json", {"[UNK]"});
+  };
+  auto told = [&](const std::string& model) { return message_of([&] { read(model); }); };
+  const std::string vocab = R"({"type": "WordPiece", "vocab": {"[UNK]": 0, "b": 3, "a": 1}})";
+  EXPECT_THAT(read(vocab)->tokens(), ElementsAre("[UNK]", "a", "", "b"));
+  std::optional<Vocabulary> more;
+  EXPECT_THAT(warnings([&] {
+                more = read(vocab, R"([{"id": 0, "content": "[UNK]"}, {"id": 4, "content": "c"}])");
+              }),
+              HasSubstr("'c' was added to its pieces"));
+  EXPECT_EQ(more->id("c"), 4);
+  EXPECT_FALSE(read(R"({"type": "BPE", "vocab": {}})"));
+  EXPECT_FALSE(read("3"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "vocab": {"a": 0}})"), HasSubstr("[UNK] missing"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 0}})"),
+              HasSubstr("'[UNK]' and 'a' both have the id 0"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "vocab": {"[UNK]": 99999999999}})"),
+              HasSubstr("the id of '[UNK]' is 99999999999; a number up to 1002 expected"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "vocab": {"[UNK]": -1}})"), HasSubstr("is -1;"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "vocab": []})"), HasSubstr("model.vocab: pieces"));
+  EXPECT_THAT(told(R"({"type": "WordPiece", "continuing_subword_prefix": "@@", "vocab": {}})"),
+              HasSubstr("continuing_subword_prefix"));
+}
+
 TEST(Vocabulary, MustFitTheModel) {
   Vocabulary v = Vocabulary::parse(kToy, "toy.txt");
   v.check_fits(11, "model");

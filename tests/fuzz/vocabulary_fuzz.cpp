@@ -1,4 +1,4 @@
-// Any bytes as a vocabulary, and then as a text that it is to cut.
+// Any bytes as a vocabulary in both of its forms, and then as a text that it is to cut.
 #include "fuzz_input.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
@@ -9,6 +9,7 @@ namespace {
 void fuzz(std::string_view input) {
   write_text(kFuzzed, input);
   refusing([] { Vocabulary::read(kFuzzed, {}); });
+  refusing([] { Vocabulary::read_tokenizer(kFuzzed, {}); });
   refusing([&] {
     Tokenizer tokenizer(Vocabulary::parse("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\nab\n", "v"),
                         {});
