@@ -6,6 +6,8 @@
 
 namespace bertrain {
 
+constexpr double kStddev = 0.02;  // fixed in the reference code, whatever initializer_range is
+
 Tensor take_slots(Tensor hidden, Tensor slot) {
   return gather_rows(reshape(hidden, {-1, hidden.extent(-1)}), slot);
 }
@@ -65,10 +67,17 @@ Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor p
                          Tensor example_number) {
   auto guard = root.enter();
   pooled = drop_out(root, head, pooled, example_number);
-  constexpr double kStddev = 0.02;  // fixed in the reference code, whatever initializer_range is
   Tensor weights = root.param("output_weights", {head.classes, pooled.extent(-1)},
                               {Init::truncated_normal, kStddev});
   return logits(root, pooled, weights, "output_bias");
+}
+
+Tensor span_logits(const Scope& root, Tensor hidden) {
+  Scope s = root / "cls" / "squad";
+  auto guard = s.enter();
+  int64_t width = hidden.extent(-1);
+  Tensor weights = s.param("output_weights", {2, width}, {Init::truncated_normal, kStddev});
+  return logits(s, reshape(hidden, {-1, width}), weights, "output_bias");
 }
 
 }  // namespace bertrain

@@ -1,4 +1,4 @@
-// What stands on the encoder: pooler, masked language model, next sentence, classifier. Logits are
+// What stands on the encoder: pooler, masked language model, next sentence, classifier, spans. Logits are
 // f32 in every compute type.
 #pragma once
 
@@ -38,5 +38,10 @@ Tensor classifier_input(const Scope& root, const BertConfig& config, const Class
 // values of deviation 0.02 whatever the config says, and output_bias [C].
 Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor pooled,
                          Tensor example_number);
+
+// Of each slot, how well an answer starts (0) and ends (1) there: hidden [R, S, H] → f32 [R·S, 2].
+// Parameters cls/squad/{output_weights [2, H], output_bias}, first values of deviation 0.02 whatever
+// the config says.
+Tensor span_logits(const Scope& root, Tensor hidden);
 
 }  // namespace bertrain

@@ -73,6 +73,9 @@ class Task {
   virtual std::string row_name(int64_t row) const { return std::to_string(row); }
   virtual int64_t max_seq_length() const = 0;
   virtual int64_t max_targets() const = 0;  // per example; 0: no target axis
+  // Where padding takes part in the loss: slots that every example is trained with
+  // (PackOptions::padded_length); 0: its own.
+  virtual int64_t padded_length() const { return 0; }
   virtual Outputs build(const Scope& scope, const Inputs& batch) const = 0;
   virtual std::unique_ptr<Rows> rows() const = 0;
   virtual std::unique_ptr<Scorer> scorer() const = 0;

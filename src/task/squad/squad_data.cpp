@@ -55,7 +55,8 @@ class SquadParser {
     for (const JsonValue& article : root.at("data").items()) {
       for (const JsonValue& paragraph : article.at("paragraphs").items()) add(paragraph);
     }
-    if (data_.questions.empty()) throw error("{}: there is no question in it", data_.name);
+    if (data_.questions.empty() && use_ != SquadUse::prediction)
+      throw error("{}: there is no question in it", data_.name);
     report();
     return std::move(data_);
   }

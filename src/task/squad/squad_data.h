@@ -64,7 +64,7 @@ struct SquadData {
 // Reads a file (gzip is recognised). Warns once of each kind of thing it notices, with the number
 // and the first one: answers that are not found, several answers, contradictions, ids that come
 // twice. Throws Error that names file and key ("x.json: data.0.paragraphs.2.qas is missing"), also
-// for a file without any question and one beyond 1 GiB.
+// for a file beyond 1 GiB, and for one without any question, which only prediction takes.
 SquadData read_squad(std::string_view uri, SquadUse use);
 SquadData parse_squad(std::string_view json, std::string_view name, SquadUse use);
 
