@@ -24,6 +24,7 @@
 #include "cli/predict_command.h"
 #include "cli/prepare_command.h"
 #include "cli/pretrain_command.h"
+#include "cli/squad_score_commands.h"
 #include "cli/tokenize_command.h"
 #include "cli/vocab_command.h"
 #include "storage/local_writer.h"
@@ -41,15 +42,16 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
-    &kVocabCommand,    &kTokenizeCommand, &kPrepareCommand, &kPretrainCommand, &kFinetuneCommand,
-    &kEvaluateCommand, &kPredictCommand,  &kEmbedCommand,   &kInspectCommand,  &kConvertCommand,
-    &kPlanCommand,     &kDevicesCommand,  &kVersionCommand,
+    &kVocabCommand,        &kTokenizeCommand,     &kPrepareCommand, &kPretrainCommand,
+    &kFinetuneCommand,     &kEvaluateCommand,     &kPredictCommand, &kEmbedCommand,
+    &kInspectCommand,      &kConvertCommand,      &kPlanCommand,    &kDevicesCommand,
+    &kScoreSquadV1Command, &kScoreSquadV2Command, &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {
   out << kVersion
       << ": from raw text to an evaluated BERT\n\nusage: bertrain COMMAND [--flag=value ...]\n\n";
-  for (const Command* c : kCommands) out << fmt::format("  {:<10} {}\n", c->name, c->summary);
+  for (const Command* c : kCommands) out << fmt::format("  {:<16} {}\n", c->name, c->summary);
   out << "\nbertrain COMMAND --help shows a command's flags.\n";
 }
 

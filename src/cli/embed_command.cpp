@@ -19,7 +19,7 @@ struct EmbedFlags {
   std::string layers = "-1", pooling = "mean", output_file = "-", output_format;
   int64_t max_seq_length = 0, batch_size = 0;
 
-  EmbedFlags() { model.input_file = "-"; }
+  EmbedFlags() { model.input_file = std::string("-"); }
 
   EachOption each() {
     return [this](OptionVisitor& v) {

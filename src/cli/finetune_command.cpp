@@ -23,6 +23,7 @@ constexpr int64_t kMostRuns = 1000;
 struct FinetuneOptions {
   std::string task = "classification";
   ClassificationOptions classification;
+  SquadOptions squad;
   ModelOptions model;
   TrainingOptions training;
   double num_train_epochs = 3, warmup_proportion = 0.1;
@@ -35,8 +36,9 @@ struct FinetuneOptions {
       v("task", task,
         "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
         "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
-        "ag_news");
+        "ag_news; squad: questions on contexts, in SQuAD's JSON");
       classification.each(v);
+      squad.each(v, true);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
         "passes over the training rows, where "
@@ -54,17 +56,54 @@ std::string best_metric_of(const std::string& task) {
   if (const TableLayout* layout = find_layout(task)) return layout->metric;
   if (task == "classification") return "eval_accuracy";
   if (task == "multilabel") return "eval_micro_f1";
+  if (task == "squad") return "eval_f1";
   return task == "regression" ? "eval_pearson" : "";
+}
+
+// What concerns tables alone is no part of a run on questions, nor the other way round.
+void refuse_others_options(const FinetuneOptions& o) {
+  FinetuneOptions untouched;
+  bool squad = o.task == "squad";
+  auto values = [&](FinetuneOptions& of) {
+    if (!squad) {
+      return options_to_json([&](OptionVisitor& v) { of.squad.each(v, true); });
+    }
+    return options_to_json([&](OptionVisitor& v) { of.classification.each(v); });
+  };
+  FinetuneOptions given = o;
+  // Flags that mean the same for both.
+  given.classification.train_file = given.classification.dev_file = "";
+  given.classification.test_file = "";
+  given.classification.max_seq_length = given.classification.limit = 0;
+  given.classification.train_fraction = 1;
+  given.classification.classifier_dropout = untouched.classification.classifier_dropout;
+  Json found = values(given), defaults = values(untouched);
+  for (const auto& [name, value] : found.items()) {
+    if (value == defaults[name]) continue;
+    throw usage_error("--{}: --task={} has no such option; {} has", name, o.task,
+                      squad ? "a task on tables of texts" : "--task=squad");
+  }
+}
+
+SquadOptions squad_options(const FinetuneOptions& o) {
+  SquadOptions squad = o.squad;
+  squad.train_file = o.classification.train_file;
+  squad.dev_file = o.classification.dev_file;
+  squad.test_file = o.classification.test_file;
+  squad.max_seq_length = o.classification.max_seq_length;
+  squad.limit = o.classification.limit;
+  squad.train_fraction = o.classification.train_fraction;
+  return squad;
 }
 
 void check_options(const FinetuneOptions& o) {
   check_training_options(o.training);
   if (best_metric_of(o.task).empty()) {
     throw usage_error(
-        "--task={}: classification, multilabel or regression expected, or one of {}, "
-        "glue",
+        "--task={}: classification, multilabel, regression or squad expected, or one of {}, glue",
         o.task, fmt::join(layout_names(), ", "));
   }
+  refuse_others_options(o);
   bool layout = find_layout(o.task) != nullptr;
   if (!layout && !o.classification.data_dir.empty()) {
     throw usage_error("--data_dir is for --task={}; --train_file names a table",
@@ -152,6 +191,7 @@ Json train_once(Args args, std::ostream& out) {
     }
     job.inputs = o.model.files();
     task.classification = o.classification;
+    task.squad = squad_options(o);
     const TableLayout* layout = find_layout(o.task);
     if (layout) task.classification.layout = o.task;
     job.task = make_task(layout ? layout->kind : o.task, task);
@@ -207,7 +247,9 @@ const Command kFinetuneCommand = {
     "--output_dir=topics\n"
     "bertrain finetune --train_file=pairs.csv --text_column=question --text_b_column=answer "
     "--label_column=good --init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt "
-    "--num_train_epochs=2 --output_dir=pairs",
+    "--num_train_epochs=2 --output_dir=pairs\n"
+    "bertrain finetune --task=squad --train_file=train-v2.0.json --dev_file=dev-v2.0.json "
+    "--init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt --output_dir=squad",
     run_finetune};
 
 }  // namespace bertrain

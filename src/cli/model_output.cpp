@@ -23,7 +23,9 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   bool next_sentence = description.value("next_sentence", true);
   folder.architecture = architecture_of(config, next_sentence ? "ForPreTraining" : "ForMaskedLM");
   std::string kind = description.value("task", "");
-  if (kind != "pretraining") {
+  if (kind == "squad") {
+    folder.architecture = architecture_of(config, "ForQuestionAnswering");
+  } else if (kind != "pretraining") {
     folder.architecture = architecture_of(config, "ForSequenceClassification");
     folder.problem_type = problem_type_of(kind);
     // transformers' way to say that there is one output.

@@ -171,6 +171,7 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     bool several = folder.problem_type == "multi_label_classification";
     return {{"task", several ? "multilabel" : "classification"}, {"labels", folder.labels}};
   }
+  if (model == "ForQuestionAnswering") return {{"task", "squad"}};
   if (model == "ForPreTraining") return {{"task", "pretraining"}};
   if (model == "ForMaskedLM") return {{"task", "pretraining"}, {"next_sentence", false}};
   return nullptr;

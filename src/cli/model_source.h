@@ -24,7 +24,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
 // The folder's vocab.txt, or the tokenizer.json that it has in its place.
 std::string vocabulary_file(const std::string& path);
 // Task::describe() as the folder keeps it; for a classifier of transformers, made from its labels,
-// and for one with a masked LM "pretraining".
+// for one that answers questions "squad", and for one with a masked LM "pretraining".
 // Null: the folder says nothing of a task. Throws Error when what it says does not name one.
 Json task_of(const ModelFolder& folder, const std::string& path);
 // The tokenizer's part of a folder to be written.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cli/answer_output.h"
 #include "cli/row_output.h"
 #include "cli/row_printer.h"
 #include "cli/trained_model.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct PredictOptions {
   InferenceOptions inference;
-  std::string output_file = "-", output_format = "jsonl";
+  std::string output_file = "-", output_format;
   int64_t predict_batch_size = 0;
 
   PredictOptions() { inference.input_file = "-"; }
@@ -24,7 +25,10 @@ struct PredictOptions {
     return [this](OptionVisitor& v) {
       inference.each(v);
       v("output_file", output_file, "where rows go; - is standard output");
-      v("output_format", output_format, "jsonl or tsv");
+      v("output_format", output_format,
+        "jsonl or tsv; of squad json, which is predictions.json with its neighbours, or jsonl "
+        "(default: "
+        "jsonl, of squad json)");
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
@@ -32,11 +36,28 @@ struct PredictOptions {
   }
 };
 
+// All answers at once, as files by question's id are.
+void answer(TrainedModel& model, const std::string& output_file,
+            const std::vector<std::string>& inputs, std::ostream& out) {
+  AnswerFiles files = answer_files(output_file);
+  for (const std::string& file : {files.n_best, files.null_odds}) {
+    if (!file.empty()) refuse_overwriting(file, inputs);
+  }
+  SquadPredictions answers;
+  EvaluationResult result = model.run(false, 0, [&](const Example& row) {
+    answers.put(strings(row, "id").at(0), squad_prediction_of(row));
+  });
+  bool version_2 = model.task().describe().at("version_2_with_negative").get<bool>();
+  write_answers(answers, files, version_2, out);
+  log_line("{} rows in {:.1f} s", result.rows, result.seconds);
+}
+
 void run_predict(Args args, std::ostream& out) {
   PredictOptions o;
   if (wants_help(args)) return print_help(kPredictCommand, o.each(), out);
   parse_only_options(args, o.each());
-  require_output_format(o.output_format);  // before anything is loaded
+  bool any_format = o.output_format.empty() || o.output_format == "json";
+  if (!any_format) require_output_format(o.output_format);  // before anything is loaded
   require_between("top_k", o.inference.top_k, 1, 1000);
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = is_read_once(o.inference.input_file);
@@ -47,6 +68,8 @@ void run_predict(Args args, std::ostream& out) {
     inputs.push_back(file.uri);
   }
   refuse_overwriting(o.output_file, inputs);
+  if (any_format && model.is("squad")) return answer(model, o.output_file, inputs, out);
+  if (o.output_format.empty()) o.output_format = "jsonl";
   bool fills = model.is("pretraining");
   auto printer = fills ? make_mask_printer(o.output_format)
                        : make_row_printer(o.output_format, model.task().describe());
@@ -61,9 +84,11 @@ void run_predict(Args args, std::ostream& out) {
 }  // namespace
 
 const Command kPredictCommand = {
-    "predict", "labels and probabilities, or what fills [MASK], one row out for each row in",
+    "predict",
+    "labels and probabilities, answers, or what fills [MASK], one row out for each row in",
     "bertrain predict --model_dir=topics --input_file=new.tsv --output_file=labels.jsonl\n"
     "echo 'a parser for configuration files' | bertrain predict --model_dir=topics --noheader\n"
+    "bertrain predict --model_dir=squad --input_file=dev-v2.0.json --output_file=predictions.json\n"
     "echo 'paris is the [MASK] of france.' | bertrain predict --model_dir=pretrained --top_k=3",
     run_predict};
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "task/squad/squad_task.h"
 
 namespace bertrain {
 namespace {
@@ -52,6 +53,30 @@ class JsonPrinter final : public RowPrinter {
 
  private:
   std::vector<std::string> labels_;
+};
+
+// {"id": …, "answer": …, "n_best": [{"text": …, "probability": …, "start_logit": …, "end_logit": …}, …]},
+// of SQuAD 2.0 with "null_odds".
+class AnswerPrinter final : public RowPrinter {
+ public:
+  explicit AnswerPrinter(bool version_2) : version_2_(version_2) {}
+
+  std::string line(const Example& row) const override {
+    SquadPrediction prediction = squad_prediction_of(row);
+    Json json = {{"id", *text_of(row, "id")}, {"answer", prediction.text}};
+    if (version_2_) json["null_odds"] = prediction.null_odds;
+    Json& all = json["n_best"] = Json::array();
+    for (const SquadCandidate& c : prediction.n_best) {
+      all.push_back({{"text", c.text},
+                     {"probability", c.probability},
+                     {"start_logit", shown(static_cast<float>(c.start_logit))},
+                     {"end_logit", shown(static_cast<float>(c.end_logit))}});
+    }
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
+ private:
+  bool version_2_;
 };
 
 // {"text": …, "masks": [[{"token": …, "id": …, "probability": …}, …], …]}: a list for each mask.
@@ -131,6 +156,13 @@ void require_output_format(const std::string& format) {
 
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task) {
   require_output_format(format);
+  if (task["task"] == "squad") {
+    if (format == "jsonl") {
+      return std::make_unique<AnswerPrinter>(task.value("version_2_with_negative", false));
+    }
+    throw usage_error("--output_format={}: answers are written as json (SQuAD's files) or jsonl",
+                      format);
+  }
   std::vector<std::string> labels;
   if (task.contains("labels")) labels = task["labels"].get<std::vector<std::string>>();
   if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));

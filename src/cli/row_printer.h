@@ -10,7 +10,8 @@
 
 namespace bertrain {
 
-// Lines end in \n. A row holds what Rows of the task give (task/table/target.h).
+// Lines end in \n. A row holds what Rows of the task give (task/table/target.h,
+// task/squad/squad_task.h).
 class RowPrinter {
  public:
   virtual ~RowPrinter() = default;
@@ -21,7 +22,8 @@ class RowPrinter {
 // "jsonl" or "tsv"; else a usage error that names --output_format.
 void require_output_format(const std::string& format);
 
-// For rows of the task that is described so (Task::describe()): classification, multilabel, regression.
+// For rows of the task that is described so (Task::describe()): classification, multilabel,
+// regression, and as jsonl squad.
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task);
 
 // Of what fills masks, as task/inference/fill_mask.h gives it: jsonl only.

@@ -36,7 +36,8 @@ ClassificationOptions row_options(const InferenceOptions& o, const std::string& 
 void InferenceOptions::each(OptionVisitor& v) {
   v("model_dir", model_dir, "model folder, or the run that made it");
   v("input_file", input_file,
-    "rows (TSV, CSV or JSON lines; - is standard input); for a pre-trained model TFRecords to "
+    "rows (TSV, CSV or JSON lines; - is standard input); of squad its JSON; for a pre-trained "
+    "model TFRecords to "
     "score, "
     "or lines of text with [MASK] to fill");
   v("text_column", text_column, "column of the text (default: as in training)");
@@ -48,6 +49,7 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
   v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
   v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
+  squad.each(v, false);
   v("device", device,
     "cpu, gpu, tpu, plugin:PATH (a PJRT plugin) or reference (plain loops, for checking)");
   v("replicas", replicas, "devices of a plugin to use; 0: all (of one for the CPU, one)");
@@ -88,6 +90,8 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   require_casing(*task.tokenizer, folder.says_casing);
   require_heads(*path, task.config, join_path(*path, "config.json"));
   task.classification = row_options(o, split);
+  task.squad = o.squad;
+  (split == "dev" ? task.squad.dev_file : task.squad.test_file) = o.input_file;
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;
   task.described_in = task_file(*path);

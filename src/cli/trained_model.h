@@ -19,7 +19,8 @@ struct InferenceOptions {
   std::string bad_rows = "fail", invalid_utf8 = "error";
   std::optional<bool> header;
   bool skip_corrupt = false;
-  int64_t top_k = 5;  // of predict: pieces for a mask
+  int64_t top_k = 5;   // of predict: pieces for a mask
+  SquadOptions squad;  // of a model that answers questions
   std::string device = "cpu", dtype = "fp32", memory;
   int64_t threads = 0, replicas = 0;
 

@@ -378,6 +378,7 @@ void TrainingRun::check_batches() {
   CapacityChoice choice;
   choice.batch_size = options_.train_batch_size;
   choice.memory = parse_memory(options_.memory);
+  choice.padded_length = task_.padded_length();
   shuffled_bytes_ = require_batch_memory(task_, "train", choice,
                                          {.flag = "train_batch_size",
                                           .one_pass = job_.cut_at_pass_ends,

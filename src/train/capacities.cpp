@@ -159,7 +159,9 @@ std::string beyond_memory(StepRunner& runner, const Capacity& kept, int64_t repl
 std::vector<Capacity> training_capacities(const Task& task, const Backend& backend,
                                           StepRunner& runner, std::string_view split,
                                           const CapacityChoice& choice) {
-  CapacityNeeds needs = needs_of(task, backend, split, choice);
+  CapacityChoice padded = choice;
+  padded.padded_length = std::max(choice.padded_length, task.padded_length());
+  CapacityNeeds needs = needs_of(task, backend, split, padded);
   warn_of_idle_replicas(task, split, needs);
   return fitting_capacities(std::move(needs), choice, [&](const Capacity& capacity, bool parts) {
     return training_peak(runner, capacity, parts, choice);

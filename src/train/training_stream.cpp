@@ -70,8 +70,10 @@ uint64_t count_examples(const Task& task, std::string_view split, uint64_t most,
   return stoppable(task.examples(split), tell)->skip(most);
 }
 
-BatchStream training_batches(const Task& task, const TrainingStreamOptions& options,
+BatchStream training_batches(const Task& task, const TrainingStreamOptions& asked,
                              uint64_t first_step) {
+  TrainingStreamOptions options = asked;
+  options.pack.padded_length = std::max(asked.pack.padded_length, task.padded_length());
   auto tell = std::make_shared<std::function<void(uint64_t)>>(
       tell_reading(first_step * static_cast<uint64_t>(options.batch_size), options.silence));
   auto pass = [&task, options, tell](uint64_t number) {

@@ -38,6 +38,11 @@ constexpr Entry kTasks[] = {
     {"classification", classification_of<kClassification>},
     {"multilabel", classification_of<kMultiLabel>},
     {"regression", classification_of<kRegression>},
+    {"squad",
+     [](const TaskOptions& o, const Json* description) {
+       check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
+       return make_squad(o.squad, o.config, o.tokenizer, description, o.described_in);
+     }},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "task/pretraining.h"
+#include "task/squad/squad_task.h"
 #include "task/table/classification.h"
 
 namespace bertrain {
@@ -17,11 +18,12 @@ struct TaskOptions {
   std::shared_ptr<const Tokenizer> tokenizer;  // null where a task needs none (pretraining)
   PretrainingOptions pretraining;
   ClassificationOptions classification;
+  SquadOptions squad;
   std::string described_in = "the model's description";  // the file of the description, for errors
 };
 
 std::vector<std::string>
-task_names();  // "pretraining", "classification", "multilabel", "regression"
+task_names();  // "pretraining", "classification", "multilabel", "regression", "squad"
 
 // By name; with a description (what describe() of the trained task gave) labels and settings are
 // the model's. An unknown name is a usage error that lists the names.
