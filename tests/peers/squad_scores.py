@@ -1,15 +1,25 @@
-# The official scores of SQuAD worked out again in Python, on made-up questions: squad_scores.py --write FOLDER writes what the tests of
-# src/task/squad/squad_scores compare with; python3 alone is needed (before 3.12, whose sum() of floats is another).
+# The official scores of SQuAD worked out again in Python, on made-up questions; python3 alone is needed. squad_scores.py PROGRAM compares
+# what the program prints as evaluate-v1.1.py and evaluate-v2.0.py, to the byte; squad_scores.py --write FOLDER writes what the tests of
+# src/task/squad/squad_scores compare with.
 import collections
 import json
 import os
 import random
 import re
 import string
+import subprocess
 import sys
+import tempfile
 
 WORDS = ["the", "a", "an", "The", "wall", "Wall", "north-wall", "1871", "5.00", "$5", "é", "É", "e\u0301", "ΟΔΟΣ", "οδος", "İstanbul", "ß",
          "the—wall", "a\u0301", "①", "a①", "x_y", "U.S.", "\u00a0", "\u3000", "東京", "a東", "。", "…", "\"", "'s", "the's", "an,", "\t", "and"]
+
+
+def total(values):  # as sum() before Python 3.12, which has added floats up in another way since
+    result = 0
+    for value in values:
+        result += value
+    return result
 
 
 def words(text):
@@ -51,7 +61,7 @@ def version_two(questions, predictions, odds=None, threshold=1.0):
             continue
         for k, name in enumerate(("exact", "f1")):
             cut = lambda i: float(not answerable[i]) if (odds or {}).get(i, 0.0) > threshold else raw[i][k]
-            result[prefix + name] = 100.0 * sum(cut(i) for i in chosen) / len(chosen)
+            result[prefix + name] = 100.0 * total(cut(i) for i in chosen) / len(chosen)
         result[prefix + "total"] = len(chosen)
     for k, name in enumerate(("exact", "f1") if odds else ()):
         score = best = sum(not has for has in answerable.values())
@@ -104,6 +114,34 @@ def write(folder):
                 f.write(content)
 
 
-if len(sys.argv) != 3 or sys.argv[1] != "--write":
-    sys.exit("usage: squad_scores.py --write FOLDER")
-write(sys.argv[2])
+def judge(program):
+    for seed in range(3, 23):
+        impossible = seed % 2 == 1
+        questions, predictions, odds = made_up(seed, impossible)
+        with tempfile.TemporaryDirectory() as folder:
+            def file(name, content):
+                path = os.path.join(folder, name)
+                with open(path, "w") as f:
+                    json.dump(content, f)
+                return path
+
+            version = "v2.0" if impossible else "1.1"
+            data = file("data.json", {"version": version, "data": [{"title": "made up", "paragraphs": [{"context": "x", "qas": questions}]}]})
+            files, thresholds = [data, file("predictions.json", predictions)], ["--na-prob-file", file("null_odds.json", odds)]
+            wanted = {(): version_two(questions, predictions), tuple(thresholds): version_two(questions, predictions, odds),
+                      (*thresholds, "--na-prob-thresh", "-1.5"): version_two(questions, predictions, odds, -1.5)}
+            for flags, scores in (wanted if impossible else {(): version_one(questions, predictions)}).items():
+                script = "evaluate-v2.0.py" if impossible else "evaluate-v1.1.py"
+                found = subprocess.run([program, script, *files, *flags], capture_output=True, text=True, check=True).stdout
+                text = json.dumps(scores, indent=2 if impossible else None) + "\n"
+                if found != text:
+                    sys.exit(f"seed {seed}, {script} {' '.join(flags)}:\n{found}is printed,\n{text}expected")
+    print("peers: 20 files of answers are scored as by the official scripts")
+
+
+if len(sys.argv) == 3 and sys.argv[1] == "--write":
+    write(sys.argv[2])
+elif len(sys.argv) == 2:
+    judge(sys.argv[1])
+else:
+    sys.exit("usage: squad_scores.py PROGRAM | --write FOLDER")
