@@ -21,6 +21,9 @@ class CheckpointReader {
   virtual const Named<ArrayType>& tensors() const = 0;
   // An unknown name is an Error that names the file.
   virtual Array read(std::string_view name) const = 0;
+  // What of the file has no place in tensors(), by its names there: a matrix that is another's twin,
+  // counters of saves; sorted.
+  virtual std::vector<std::string> left_out() const { return {}; }
   // The file that is read: x.safetensors, x.index, x.index.json of weights in several files.
   virtual const std::string& uri() const = 0;
   // The message that says which object has which tensor (formats/object_graph.h); none but in
@@ -35,6 +38,9 @@ class CheckpointWriter {
   virtual void write(std::string_view name, const Array& value) = 0;  // each name once
   // Of a TensorFlow 2 checkpoint; a logic_error for formats that have none.
   virtual void write_object_graph(std::string_view message);
+  // All is written and on the device; commit() only lets it appear. For checkpoints with companions
+  // that must not be mixed with those of another.
+  virtual void settle() {}
   virtual void commit() = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "checkpoint/tokenizer_files.h"
+#include "storage/file_group.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -33,7 +34,7 @@ Json read_json(const std::string& uri) {
   return json;
 }
 
-void write_json(const std::string& uri, const Json& json) { write_text(uri, json.dump(2) + "\n"); }
+std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
 
 Json config_of(const ModelFolder& folder) {
   Json config = {{"architectures", {folder.architecture}}, {"model_type", "bert"}};
@@ -185,7 +186,7 @@ namespace {
 void write_folder(std::string_view directory, const ModelFolder& folder,
                   const Named<ArrayType>& weights,
                   const std::function<Array(const std::string& name)>& read, const Rename& rename,
-                  const Transposes& transposes) {
+                  const Transposes& transposes, const std::vector<std::string>& replaced) {
   auto at = [&](std::string_view name) { return join_path(directory, name); };
   Named<ArrayType> types;
   Named<std::string> ours;  // by the new name
@@ -196,20 +197,28 @@ void write_folder(std::string_view directory, const ModelFolder& folder,
     if (transposes(name)) std::reverse(types[renamed].shape.begin(), types[renamed].shape.end());
     check(ours.emplace(renamed, name).second, "two parameters with one name in Hugging Face's");
   }
-  write_json(at(kConfig), config_of(folder));
-  for (const auto& [name, content] : folder.tokenizer) write_text(at(name), content);
-  if (folder.tokenizer.empty()) {
-    write_text(at(kVocabulary), vocabulary_text(folder.vocabulary));
-    for (const auto& [name, json] : tokenizer_files(folder)) write_json(at(name), json);
-  }
-  // What was read without that file has null there, which would not be read back.
-  write_json(at(kOurs), folder.bertrain.is_null() ? Json::object() : folder.bertrain);
-  // Last, so that a folder with weights has all the rest.
+  // The weights take long and may fail, and the rest is nothing without them: all of it is on the
+  // device before anything has its name.
   auto writer = create_checkpoint(at(kWeights), CheckpointFormat::safetensors, types);
   for (const auto& [renamed, name] : ours) {
     Array array = read(name);
     writer->write(renamed, transposes(name) ? transposed(array) : array);
   }
+  writer->settle();
+  FileGroup rest;
+  rest.add(at(kConfig), text_of(config_of(folder)));
+  for (const auto& [name, content] : folder.tokenizer) rest.add(at(name), content);
+  if (folder.tokenizer.empty()) {
+    rest.add(at(kVocabulary), vocabulary_text(folder.vocabulary));
+    for (const auto& [name, json] : tokenizer_files(folder)) rest.add(at(name), text_of(json));
+  }
+  // What was read without that file has null there, which would not be read back.
+  rest.add(at(kOurs), text_of(folder.bertrain.is_null() ? Json::object() : folder.bertrain));
+  // A kill between two names leaves a folder without weights, not one with another model's.
+  Storage& storage = storage_for(directory);
+  storage.remove(at(kWeights));
+  for (const std::string& file : replaced) storage.remove(file);
+  rest.commit();
   writer->commit();
 }
 
@@ -220,17 +229,16 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Transposes& transposes) {
   Named<ArrayType> types;
   for (const auto& [name, array] : weights) types.emplace(name, array.type);
-  write_folder(
-      directory, folder, types, [&](const std::string& name) { return weights.at(name); }, rename,
-      transposes);
+  write_folder(directory, folder, types, [&](const std::string& name) { return weights.at(name); },
+               rename, transposes, {});
 }
 
 void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const CheckpointReader& weights, const Rename& rename,
-                        const Transposes& transposes) {
+                        const Transposes& transposes, const std::vector<std::string>& replaced) {
   write_folder(
       directory, folder, weights.tensors(),
-      [&](const std::string& name) { return weights.read(name); }, rename, transposes);
+      [&](const std::string& name) { return weights.read(name); }, rename, transposes, replaced);
 }
 
 std::vector<std::string> missing_model_files(std::string_view directory) {

@@ -44,14 +44,17 @@ struct ModelFolder {
 // Writes config.json, vocab.txt (or RoBERTa's vocab.json and merges.txt), tokenizer.json,
 // tokenizer_config.json, special_tokens_map.json and bertrain.json, then model.safetensors from `weights`, whose names `rename` gives in Hugging
 // Face's (matrices with a kernel's name, by `transposes`, are turned). A weight without a name
-// there is an Error. Every file is replaced whole.
+// there is an Error. All files are on the device before the first gets its name, and the weights get theirs
+// last, those of an earlier model being gone: a kill leaves either model, or a folder without weights.
 void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Named<Array>& weights, const Rename& rename,
                         const Transposes& transposes);
-// The same of weights that are read one at a time, so that no more than one is held.
+// The same of weights that are read one at a time, so that no more than one is held. `replaced`: files
+// of another model in that folder, which are removed.
 void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const CheckpointReader& weights, const Rename& rename,
-                        const Transposes& transposes);
+                        const Transposes& transposes,
+                        const std::vector<std::string>& replaced = {});
 
 // Those of these files that are not there.
 std::vector<std::string> missing_model_files(std::string_view directory);

@@ -16,7 +16,10 @@ class RenamedReader : public CheckpointReader {
       : from_(std::move(from)) {
     for (const auto& [old_name, type] : from_->tensors()) {
       std::string name = rename(old_name);
-      if (name.empty()) continue;
+      if (name.empty()) {
+        left_out_.push_back(old_name);
+        continue;
+      }
       Source source{old_name, name != old_name && transposes(name)};
       ArrayType seen = type;
       if (source.transposed) {
@@ -37,6 +40,7 @@ class RenamedReader : public CheckpointReader {
 
   const Named<ArrayType>& tensors() const override { return types_; }
   const std::string& uri() const override { return from_->uri(); }
+  std::vector<std::string> left_out() const override { return left_out_; }
 
   Array read(std::string_view name) const override {
     auto source = sources_.find(name);
@@ -53,6 +57,7 @@ class RenamedReader : public CheckpointReader {
   std::unique_ptr<CheckpointReader> from_;
   Named<ArrayType> types_;
   Named<Source> sources_;
+  std::vector<std::string> left_out_;
 };
 
 // In tiles, so that both sides stay in the cache. Bytes is the size of an element.

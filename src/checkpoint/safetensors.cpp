@@ -230,13 +230,20 @@ class SafetensorsWriter : public CheckpointWriter {
     if (file_) release();
   }
 
-  void commit() override {
-    if (declared_.empty()) {
+  void settle() override {
+    if (declared_.empty() && !settled_) {
       begin(types_);
       release();
     } else {
-      check(types_ == declared_, "the tensors written are not the ones declared");
+      check(declared_.empty() || types_ == declared_,
+            "the tensors written are not the ones declared");
     }
+    settled_ = true;
+    file_->settle();
+  }
+
+  void commit() override {
+    if (!settled_) settle();
     file_->commit();
   }
 
@@ -268,6 +275,7 @@ class SafetensorsWriter : public CheckpointWriter {
   Named<Array> held_;  // written, but not yet in the file
   std::vector<std::string> order_;
   size_t next_ = 0;  // the first name of order_ that is not in the file
+  bool settled_ = false;
   std::unique_ptr<Writer> file_;
 };
 

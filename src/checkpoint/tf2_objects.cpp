@@ -228,10 +228,12 @@ class ObjectsReader : public CheckpointReader {
     for (const auto& [key, type] : from_->tensors()) {
       if (!taken.contains(key)) add({key, Turn::none}, key);
     }
+    std::sort(left_out_.begin(), left_out_.end());
   }
 
   const Named<ArrayType>& tensors() const override { return types_; }
   const std::string& uri() const override { return from_->uri(); }
+  std::vector<std::string> left_out() const override { return left_out_; }
 
   Array read(std::string_view name) const override {
     auto source = sources_.find(name);
@@ -249,7 +251,10 @@ class ObjectsReader : public CheckpointReader {
   };
 
   void add(const Named2& named, const std::string& key) {
-    if (named.name.empty()) return;
+    if (named.name.empty()) {
+      left_out_.push_back(key);
+      return;
+    }
     auto type = from_->tensors().find(key);
     if (type == from_->tensors().end()) {
       throw error("{}: damaged: its graph of objects has values of {} at '{}', which is not there",
@@ -272,6 +277,7 @@ class ObjectsReader : public CheckpointReader {
   ObjectGraph graph_;
   Named<ArrayType> types_;
   Named<Source> sources_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace

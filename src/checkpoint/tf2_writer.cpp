@@ -153,7 +153,7 @@ class Tf2Writer {
   Tf2Writer(std::string_view prefix, const CheckpointReader& from, int64_t heads)
       : prefix_(prefix), from_(from), heads_(heads) {}
 
-  void write() {
+  void write(const std::function<void()>& before_commit) {
     build();
     number();
     add_slots();
@@ -164,6 +164,8 @@ class Tf2Writer {
     std::unique_ptr<CheckpointWriter> file = create_tf_bundle(prefix_);
     for (const Placed& tensor : tensors_) file->write(tensor.key, value_of(tensor));
     file->write_object_graph(message_of(graph_));
+    file->settle();
+    if (before_commit) before_commit();
     file->commit();
   }
 
@@ -345,8 +347,9 @@ class Tf2Writer {
 
 }  // namespace
 
-void write_tf2_checkpoint(std::string_view prefix, const CheckpointReader& from, int64_t heads) {
-  Tf2Writer(prefix, from, heads).write();
+void write_tf2_checkpoint(std::string_view prefix, const CheckpointReader& from, int64_t heads,
+                          const std::function<void()>& before_commit) {
+  Tf2Writer(prefix, from, heads).write(before_commit);
 }
 
 }  // namespace bertrain

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "checkpoint/checkpoint.h"
@@ -16,6 +17,8 @@ namespace bertrain {
 // counter is global_step. Layers are counted; `heads` is the number of attention heads. Throws Error
 // for a missing tensor, one of another shape, and one that the layout has no place for; nothing is
 // written then.
-void write_tf2_checkpoint(std::string_view prefix, const CheckpointReader& from, int64_t heads);
+// `before_commit` is called when all is on the device and nothing has its name yet.
+void write_tf2_checkpoint(std::string_view prefix, const CheckpointReader& from, int64_t heads,
+                          const std::function<void()>& before_commit = {});
 
 }  // namespace bertrain

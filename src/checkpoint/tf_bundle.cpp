@@ -334,12 +334,24 @@ class TfBundleWriter : public CheckpointWriter {
     entries_.emplace(kObjectGraphKey, std::move(entry));
   }
 
-  // The data first: TensorFlow takes a checkpoint for whole when its index is there.
+  void settle() override {
+    if (index_) return;
+    data_->settle();
+    std::vector<IndexEntry> entries{{"", header()}};
+    for (const auto& [name, entry] : entries_) entries.push_back({name, message_of(entry)});
+    std::string index = prefix_ + ".index";
+    index_ = storage_for(index).create(index, Exists::replace);
+    index_->append(raw(write_table(entries)));
+    index_->settle();
+  }
+
+  // The data first: TensorFlow takes a checkpoint for whole when its index is there. That of an
+  // earlier one does not fit new data.
   void commit() override {
+    settle();
+    storage_for(prefix_).remove(prefix_ + ".index");
     data_->commit();
-    std::vector<IndexEntry> index{{"", header()}};
-    for (const auto& [name, entry] : entries_) index.push_back({name, message_of(entry)});
-    write_text(prefix_ + ".index", write_table(index));
+    index_->commit();
     update_state();
   }
 
@@ -375,7 +387,10 @@ class TfBundleWriter : public CheckpointWriter {
     if (is_there(state)) {
       try {
         for (const std::string& p : read_tf_state(state)) {
-          if (p != prefix_ && is_there(p + ".index")) kept.push_back(p);
+          // The file names those of its own directory.
+          bool here = p.rfind('/') == slash && p.compare(0, slash + 1, prefix_, 0, slash + 1) == 0;
+          if (slash == std::string::npos) here = p.find('/') == std::string::npos;
+          if (here && p != prefix_ && is_there(p + ".index")) kept.push_back(p);
         }
       } catch (const Error& e) {
         log_warning("{}; it is written anew", e.what());
@@ -386,7 +401,7 @@ class TfBundleWriter : public CheckpointWriter {
   }
 
   std::string prefix_;
-  std::unique_ptr<Writer> data_;
+  std::unique_ptr<Writer> data_, index_;
   uint64_t position_ = 0;
   Named<Entry> entries_;
 };

@@ -29,6 +29,7 @@ class WideningReader : public CheckpointReader {
   }
   const Named<ArrayType>& tensors() const override { return types_; }
   const std::string& uri() const override { return from_->uri(); }
+  std::vector<std::string> left_out() const override { return from_->left_out(); }
   Array read(std::string_view name) const override {
     Array array = from_->read(name);
     if (!is_short_float(array.type.dtype)) return array;

@@ -1,25 +1,21 @@
-// Sorting names, and a reader that widens and trims.
+// Sorting names, and a reader that trims.
 #include "cli/conversion.h"
 
 #include <algorithm>
+#include <bit>
+#include <ostream>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "model/bert.h"
+#include "optim/slot_names.h"
 #include "task/catalog/catalog.h"
 #include "train/record.h"
 
 namespace bertrain {
 namespace {
-
-// "bert/pooler/dense/kernel/adam_m" → "bert/pooler/dense/kernel"; "" for what is no slot.
-std::string_view slot_owner(std::string_view name) {
-  for (std::string_view end : {"/adam_m", "/adam_v"}) {
-    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
-  }
-  return "";
-}
 
 // Parameters of the encoder and of the heads of pre-training by name, as the model's shape makes them.
 Named<ArrayType> types_of(const BertConfig& config) {
@@ -33,6 +29,28 @@ Named<ArrayType> types_of(const BertConfig& config) {
   return types;
 }
 
+// Exponents of ones alone are NaN and infinities.
+bool all_finite(std::span<const float> values) {
+  uint32_t found = 0;
+  for (float value : values) {
+    found |= static_cast<uint32_t>((std::bit_cast<uint32_t>(value) & 0x7f800000U) == 0x7f800000U);
+  }
+  return found == 0;
+}
+
+// The parts of heads, each of which is nothing without the others.
+const std::vector<std::vector<std::string>>& heads() {
+  static const std::vector<std::vector<std::string>> kHeads = {
+      {"cls/predictions/transform/dense/kernel", "cls/predictions/transform/dense/bias",
+       "cls/predictions/transform/LayerNorm/gamma", "cls/predictions/transform/LayerNorm/beta",
+       "cls/predictions/output_bias"},
+      {"cls/seq_relationship/output_weights", "cls/seq_relationship/output_bias"},
+      {"cls/squad/output_weights", "cls/squad/output_bias"},
+      {"classifier/dense/kernel", "classifier/dense/bias"},
+      {"output_weights", "output_bias"}};
+  return kHeads;
+}
+
 class ConversionReader : public CheckpointReader {
  public:
   ConversionReader(std::unique_ptr<CheckpointReader> from, Named<ArrayType> types)
@@ -44,6 +62,9 @@ class ConversionReader : public CheckpointReader {
     auto type = types_.find(name);
     if (type == types_.end()) throw error("{}: no tensor '{}'", uri(), name);
     Array array = from_->read(name);
+    if (array.type.dtype == DType::f32 && !all_finite(array.as<float>())) {
+      throw error("{}: tensor '{}' holds NaN or an infinity; the file is damaged", uri(), name);
+    }
     array.type = type->second;  // of a table that is trimmed the first rows
     return array;
   }
@@ -59,7 +80,8 @@ bool is_used(const Named<ArrayType>& tensors, std::string_view name, const Conve
   if (!wants.training) return false;
   std::string_view owner = slot_owner(name);
   bool kept = is_encoder(owner) || (is_head(owner) && wants.heads);
-  return name == "global_step" || (kept && tensors.contains(owner));
+  bool adam = name.ends_with("/adam_m") || name.ends_with("/adam_v");  // others no target has
+  return name == "global_step" || (kept && adam && tensors.contains(owner));
 }
 
 // A classifier that no model of this width can have; "": there is none, or it fits.
@@ -74,6 +96,15 @@ std::string odd_classifier(const Named<ArrayType>& tensors, int64_t hidden) {
   if (bias == tensors.end() || bias->second.shape == Shape{w[0]}) return "";
   return fmt::format("output_bias: {} in the file, [{}] by output_weights",
                      to_string(bias->second.shape), w[0]);
+}
+
+// Of heads that no task of pre-training has, and whose size is the model's.
+Named<Shape> head_shapes(const BertConfig& config) {
+  int64_t h = config.hidden_size;
+  return {{"cls/squad/output_weights", {2, h}},
+          {"cls/squad/output_bias", {2}},
+          {"classifier/dense/kernel", {h, h}},
+          {"classifier/dense/bias", {h}}};
 }
 
 void trim(ArrayType& type, std::string_view name, int64_t rows) {
@@ -94,6 +125,11 @@ bool is_head(std::string_view name) {
   return named && slot_owner(name).empty();
 }
 
+void print_names(std::string_view what, const std::vector<std::string>& names, std::ostream& out) {
+  out << what << " = " << names.size() << "\n";
+  for (const std::string& name : names) out << "  " << name << "\n";
+}
+
 std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader> from,
                                                 const BertConfig& config,
                                                 const ConversionWants& wants, bool trim_vocab,
@@ -105,6 +141,10 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
   std::vector<std::string> different;
   for (const auto& [name, type] : from->tensors()) {
     bool counter = name == "global_step";
+    if (counter && wants.training && type != ArrayType{DType::i64, {}}) {
+      different.push_back(
+          fmt::format("global_step: {} in the file, i64 [] expected", to_string(type)));
+    }
     auto parameter = known.find(name);
     bool unknown = is_encoder(name) && parameter == known.end();
     if (unknown || !is_used(from->tensors(), name, wants) ||
@@ -121,6 +161,19 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
     used.emplace(name, seen);
     names.used.push_back(name);
   }
+  for (const std::string& name : from->left_out()) names.unused.push_back(name);
+  for (const auto& [name, type] : used) {
+    auto owner = used.find(slot_owner(name));
+    if (owner == used.end() || owner->second == type) continue;
+    different.push_back(fmt::format("{}: {} in the file, {} by its parameter", name,
+                                    to_string(type), to_string(owner->second)));
+  }
+  for (const auto& [name, wanted_shape] : head_shapes(config)) {
+    auto found = used.find(name);
+    if (found == used.end() || found->second.shape == wanted_shape) continue;
+    different.push_back(fmt::format("{}: {} in the file, {} by the model's shape", name,
+                                    to_string(found->second.shape), to_string(wanted_shape)));
+  }
   if (std::string odd = odd_classifier(used, config.hidden_size); !odd.empty()) {
     different.push_back(odd);
   }
@@ -132,7 +185,20 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
     names.missing.push_back(name);
     if (!pooler) lost.push_back(name);
   }
+  std::vector<std::string> halves;
+  for (const std::vector<std::string>& head : heads()) {
+    std::vector<std::string> absent;
+    for (const std::string& name : head) {
+      if (!used.contains(name)) absent.push_back(name);
+    }
+    if (absent.size() == head.size()) continue;
+    names.missing.insert(names.missing.end(), absent.begin(), absent.end());
+    halves.insert(halves.end(), absent.begin(), absent.end());
+  }
   std::string problems;
+  if (!halves.empty()) {
+    problems += "\nof a head that is there these are missing:\n  " + some_of(halves, "\n  ");
+  }
   if (!lost.empty()) {
     problems += fmt::format("\n{} of {} weights of the encoder are missing:\n  ", lost.size(),
                             wanted.size()) +

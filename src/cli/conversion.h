@@ -2,6 +2,7 @@
 // the model that they are said to be.
 #pragma once
 
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct ConversionWants {
 // Whether the name is a parameter of the encoder's, or a head's.
 bool is_encoder(std::string_view name);
 bool is_head(std::string_view name);
+
+// "used = 46" and a line for each.
+void print_names(std::string_view what, const std::vector<std::string>& names, std::ostream& out);
 
 // A reader of the tensors that are `used`. Throws Error that lists
 // all encoder weights that are missing or, like those of the heads, of another shape than `config` makes

@@ -29,11 +29,6 @@ struct ConvertFlags {
   }
 };
 
-void print_names(std::string_view what, const std::vector<std::string>& names, std::ostream& out) {
-  out << what << " = " << names.size() << "\n";
-  for (const std::string& name : names) out << "  " << name << "\n";
-}
-
 void run_convert(Args args, std::ostream& out) {
   ConvertFlags flags;
   if (wants_help(args)) return print_help(kConvertCommand, flags.each(), out);

@@ -13,7 +13,7 @@ namespace bertrain {
 // name of --to does. Throws a usage error for others, and where there is no --to.
 std::string converted_format(const std::string& to, const std::string& format);
 
-// Throws Error where a checkpoint is there already.
+// Throws Error where a checkpoint or a model folder is there already, and where a run is.
 void require_unused(const std::string& to, const std::string& format, bool overwrite);
 
 struct ConvertedModel {
@@ -25,6 +25,9 @@ struct ConvertedModel {
   bool overwrite = false;
 };
 
+// All is on the device before anything there gets its name, and what was there goes just before: a failure
+// leaves the old model, a kill at worst a new one without weights, never a mix. A source's folder says
+// what kind of head is written; what the target cannot hold is a warning.
 // Beside a prefix of TensorFlow bert_config.json and vocab.txt are written too, as Google released
 // them; Error, before the weights are written, where one is there that says something else. Warns
 // where Google's programs could not read the model.

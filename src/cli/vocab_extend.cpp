@@ -163,6 +163,7 @@ void run_extend(Args args, std::ostream& out) {
         "known, and mean nothing before they are trained",
         words.unknown);
   }
+  print_names("unused", names.unused, out);
   out << fmt::format(
       "{} words: {} in the place of [unusedN], {} at the end; {} were pieces already\n"
       "vocab_size = {}\nwritten = {}\n",

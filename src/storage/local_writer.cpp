@@ -132,6 +132,11 @@ class LocalWriter : public Writer {
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   }
 
+  void settle() override {
+    flush();
+    if (!partial_.empty() && ::fsync(fd_.number()) != 0) throw failed("syncing", errno);
+  }
+
   void commit() override {
     check(fd_.is_open(), "a file is committed once");
     flush();

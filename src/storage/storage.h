@@ -23,6 +23,9 @@ class Writer {
  public:
   virtual ~Writer() = default;
   virtual void append(std::span<const std::byte> bytes) = 0;
+  // What was appended is on the device, where the store can do that, so that commit() has only the name
+  // left to do: for files that have to appear together.
+  virtual void settle() {}
   virtual void
   commit() = 0;  // flushed to the device, then the object appears whole; once, and last
 };

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "optim/slot_names.h"
 
 namespace bertrain {
 namespace {
@@ -18,11 +19,7 @@ bool is_listed(const std::vector<std::string>& names, std::string_view name) {
 
 // What optimizers and training loops keep beside the parameters, under every optimizer's names.
 bool is_training_state(std::string_view name) {
-  static constexpr std::string_view kSuffixes[] = {"/adam_m", "/adam_v", "/lamb_m", "/lamb_v",
-                                                   "/amos_m", "/amos_v", "/amos_b", "/momentum"};
-  if (name == "global_step" || name.starts_with("bertrain/")) return true;
-  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+  return name == "global_step" || name.starts_with("bertrain/") || !slot_owner(name).empty();
 }
 
 bool is_finite(const Array& array) {

@@ -26,7 +26,8 @@ near() {
   [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ] || { echo "$1 and $2 differ in length"; exit 1; }
   paste -d ' ' "$1" "$2" | awk -v most="$3" '
     { a = $(NF / 2); b = $NF }
-    a ~ /^[0-9.e-]+$/ && b ~ /^[0-9.e-]+$/ { d = a - b; n++; if (d > most || d < -most) { print "too far apart: " $0; bad = 1 } }
+    (a ~ /^[0-9.e+-]+$/) != (b ~ /^[0-9.e+-]+$/) { print "a number on one side alone: " $0; bad = 1; next }
+    a ~ /^[0-9.e+-]+$/ { d = a - b; n++; if (d > most || d < -most) { print "too far apart: " $0; bad = 1 } }
     END { if (!n) print "no numbers to compare"; exit bad || !n }' || exit 1
 }
 
