@@ -142,8 +142,10 @@ ModelFolder folder_of(const ConvertedModel& model) {
 }
 
 void write_folder(const ConvertedModel& model) {
-  write_model_folder(model.to, folder_of(model), model.tensors,
-                     to_hugging_face_of(model.config.family), is_kernel,
+  ModelFolder folder = folder_of(model);
+  bool of_tokens = folder.architecture.ends_with("ForTokenClassification");
+  write_model_folder(model.to, folder, model.tensors,
+                     to_hugging_face_of(model.config.family, of_tokens), is_kernel,
                      other_files(model.to, model.tokenizer));
 }
 

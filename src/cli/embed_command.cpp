@@ -15,11 +15,9 @@ namespace bertrain {
 namespace {
 
 struct EmbedFlags {
-  InferenceOptions model;
+  InferenceOptions model = from_standard_input();
   std::string layers = "-1", pooling = "mean", output_file = "-", output_format;
   int64_t max_seq_length = 0, batch_size = 0;
-
-  EmbedFlags() { model.input_file = std::string("-"); }
 
   EachOption each() {
     return [this](OptionVisitor& v) {

@@ -10,6 +10,7 @@
 #include "cli/model_fit.h"
 #include "cli/several_runs.h"
 #include "cli/submission.h"
+#include "cli/tagging_options.h"
 #include "cli/training_run.h"
 #include "task/catalog/catalog.h"
 #include "task/table/layouts.h"
@@ -24,6 +25,7 @@ struct FinetuneOptions {
   std::string task = "classification";
   ClassificationOptions classification;
   SquadOptions squad;
+  TagColumns tagging;
   ModelOptions model;
   TrainingOptions training;
   double num_train_epochs = 3, warmup_proportion = 0.1;
@@ -36,9 +38,11 @@ struct FinetuneOptions {
       v("task", task,
         "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
         "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
-        "ag_news; squad: questions on contexts, in SQuAD's JSON");
+        "ag_news; squad: questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL "
+        "columns");
       classification.each(v);
       squad.each(v, true);
+      tagging.each(v);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
         "passes over the training rows, where "
@@ -56,7 +60,7 @@ std::string best_metric_of(const std::string& task) {
   if (const TableLayout* layout = find_layout(task)) return layout->metric;
   if (task == "classification") return "eval_accuracy";
   if (task == "multilabel") return "eval_micro_f1";
-  if (task == "squad") return "eval_f1";
+  if (task == "squad" || task == "tagging") return "eval_f1";
   return task == "regression" ? "eval_pearson" : "";
 }
 
@@ -100,7 +104,8 @@ void check_options(const FinetuneOptions& o) {
   check_training_options(o.training);
   if (best_metric_of(o.task).empty()) {
     throw usage_error(
-        "--task={}: classification, multilabel, regression or squad expected, or one of {}, glue",
+        "--task={}: classification, multilabel, regression, squad or tagging expected, or one of "
+        "{}, glue",
         o.task, fmt::join(layout_names(), ", "));
   }
   refuse_others_options(o);
@@ -192,6 +197,11 @@ Json train_once(Args args, std::ostream& out) {
     job.inputs = o.model.files();
     task.classification = o.classification;
     task.squad = squad_options(o);
+    if (o.task == "tagging") {
+      task.tagging = tagging_of(o.classification, o.tagging);
+    } else {
+      refuse_tag_columns(o.tagging, o.task);
+    }
     const TableLayout* layout = find_layout(o.task);
     if (layout) task.classification.layout = o.task;
     job.task = make_task(layout ? layout->kind : o.task, task);
@@ -249,7 +259,9 @@ const Command kFinetuneCommand = {
     "--label_column=good --init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt "
     "--num_train_epochs=2 --output_dir=pairs\n"
     "bertrain finetune --task=squad --train_file=train-v2.0.json --dev_file=dev-v2.0.json "
-    "--init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt --output_dir=squad",
+    "--init_checkpoint=uncased_L-12_H-768_A-12/bert_model.ckpt --output_dir=squad\n"
+    "bertrain finetune --task=tagging --train_file=train.conll --dev_file=dev.conll "
+    "--init_checkpoint=run/model --output_dir=names",
     run_finetune};
 
 }  // namespace bertrain

@@ -26,8 +26,10 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   if (kind == "squad") {
     folder.architecture = architecture_of(config, "ForQuestionAnswering");
   } else if (kind != "pretraining") {
-    folder.architecture = architecture_of(config, "ForSequenceClassification");
-    folder.problem_type = problem_type_of(kind);
+    bool of_tokens = kind == "tagging";
+    folder.architecture =
+        architecture_of(config, of_tokens ? "ForTokenClassification" : "ForSequenceClassification");
+    if (!of_tokens) folder.problem_type = problem_type_of(kind);
     // transformers' way to say that there is one output.
     folder.labels = kind == "regression" ? std::vector<std::string>{"LABEL_0"}
                                          : description["labels"].get<std::vector<std::string>>();
@@ -37,8 +39,8 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   }
   put_tokenizer(tokenizer, config, folder);
   folder.bertrain = {{"task", description}, {"about", about}};
-  write_model_folder(path, folder, state.snapshot(false), to_hugging_face_of(config.family),
-                     is_kernel);
+  write_model_folder(path, folder, state.snapshot(false),
+                     to_hugging_face_of(config.family, kind == "tagging"), is_kernel);
 }
 
 }  // namespace bertrain

@@ -15,20 +15,18 @@ namespace bertrain {
 namespace {
 
 struct PredictOptions {
-  InferenceOptions inference;
+  InferenceOptions inference = from_standard_input();
   std::string output_file = "-", output_format;
   int64_t predict_batch_size = 0;
-
-  PredictOptions() { inference.input_file = "-"; }
 
   EachOption each() {
     return [this](OptionVisitor& v) {
       inference.each(v);
       v("output_file", output_file, "where rows go; - is standard output");
       v("output_format", output_format,
-        "jsonl or tsv; of squad json, which is predictions.json with its neighbours, or jsonl "
-        "(default: "
-        "jsonl, of squad json)");
+        "jsonl or tsv; of squad json, which is predictions.json with its neighbours, or jsonl; of "
+        "a tagger conll (the input's lines with their tags), conlleval (the tags behind the last "
+        "column) or jsonl (default: jsonl, of squad json, of a tagger conll)");
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
@@ -69,7 +67,6 @@ void run_predict(Args args, std::ostream& out) {
   }
   refuse_overwriting(o.output_file, inputs);
   if (any_format && model.is("squad")) return answer(model, o.output_file, inputs, out);
-  if (o.output_format.empty()) o.output_format = "jsonl";
   bool fills = model.is("pretraining");
   auto printer = fills ? make_mask_printer(o.output_format)
                        : make_row_printer(o.output_format, model.task().describe());
@@ -87,6 +84,7 @@ const Command kPredictCommand = {
     "predict",
     "labels and probabilities, answers, or what fills [MASK], one row out for each row in",
     "bertrain predict --model_dir=topics --input_file=new.tsv --output_file=labels.jsonl\n"
+    "bertrain predict --model_dir=names --input_file=new.conll --output_file=tagged.conll\n"
     "echo 'a parser for configuration files' | bertrain predict --model_dir=topics --noheader\n"
     "bertrain predict --model_dir=squad --input_file=dev-v2.0.json --output_file=predictions.json\n"
     "echo 'paris is the [MASK] of france.' | bertrain predict --model_dir=pretrained --top_k=3",

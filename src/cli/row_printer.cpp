@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "task/squad/squad_task.h"
+#include "task/tagging/conll.h"
 
 namespace bertrain {
 namespace {
@@ -97,6 +98,38 @@ class MaskPrinter final : public RowPrinter {
   }
 };
 
+// A sentence as it was read, with its tags.
+class ConllPrinter final : public RowPrinter {
+ public:
+  // `beside`: known tags stay, and those predicted come behind the last column.
+  explicit ConllPrinter(bool beside) : beside_(beside) {}
+
+  std::string line(const Example& row) const override {
+    std::optional<size_t> column;
+    if (!beside_ && row.contains("tag_column")) {
+      column = static_cast<size_t>(integers(row, "tag_column").at(0));
+    }
+    return tagged_lines(strings(row, "lines"), integers(row, "word_lines"), column,
+                        strings(row, "tags"));
+  }
+
+ private:
+  bool beside_;
+};
+
+// {"words": […], "tags": […], "probabilities": […], "gold": […]}; lines without words are no row.
+class TagJsonPrinter final : public RowPrinter {
+ public:
+  std::string line(const Example& row) const override {
+    if (strings(row, "words").empty()) return "";
+    Json json = {{"words", strings(row, "words")}, {"tags", strings(row, "tags")}};
+    Json& probabilities = json["probabilities"] = Json::array();
+    for (float p : floats(row, "probabilities")) probabilities.push_back(shown(p));
+    if (row.contains("gold")) json["gold"] = strings(row, "gold");
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+};
+
 // Every row has every column, in one order; what is not known is empty.
 class TsvPrinter final : public RowPrinter {
  public:
@@ -150,28 +183,43 @@ class TsvPrinter final : public RowPrinter {
 }  // namespace
 
 void require_output_format(const std::string& format) {
-  if (format == "jsonl" || format == "tsv") return;
-  throw usage_error("--output_format={}: jsonl or tsv expected", format);
+  for (std::string_view known : {"", "jsonl", "tsv", "conll", "conlleval"}) {
+    if (format == known) return;
+  }
+  throw usage_error("--output_format={}: jsonl or tsv expected, of a tagger conll or conlleval",
+                    format);
 }
 
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task) {
   require_output_format(format);
   if (task["task"] == "squad") {
-    if (format == "jsonl") {
+    if (format.empty() || format == "jsonl") {
       return std::make_unique<AnswerPrinter>(task.value("version_2_with_negative", false));
     }
     throw usage_error("--output_format={}: answers are written as json (SQuAD's files) or jsonl",
                       format);
   }
+  if (task["task"] == "tagging") {
+    if (format == "jsonl") return std::make_unique<TagJsonPrinter>();
+    if (format != "tsv") return std::make_unique<ConllPrinter>(format == "conlleval");
+    throw usage_error("--output_format={}: a tagger writes conll, conlleval or jsonl", format);
+  }
+  if (format.starts_with("conll")) {
+    throw usage_error("--output_format={}: that is for tagging; jsonl or tsv expected", format);
+  }
   std::vector<std::string> labels;
   if (task.contains("labels")) labels = task["labels"].get<std::vector<std::string>>();
-  if (format == "jsonl") return std::make_unique<JsonPrinter>(std::move(labels));
+  if (format != "tsv") return std::make_unique<JsonPrinter>(std::move(labels));
   return std::make_unique<TsvPrinter>(task["task"].get<std::string>(), std::move(labels),
                                       task.value("label_separator", ","));
 }
 
+std::string predictions_file(const Json& task) {
+  return task["task"] == "tagging" ? "test_predictions.conll" : "test_predictions.jsonl";
+}
+
 std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format) {
-  if (format == "jsonl") return std::make_unique<MaskPrinter>();
+  if (format.empty() || format == "jsonl") return std::make_unique<MaskPrinter>();
   throw usage_error("--output_format={}: what fills [MASK] is written as jsonl", format);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/load_report.h"
 #include "cli/model_fit.h"
 #include "cli/model_source.h"
+#include "cli/tagging_options.h"
 #include "cli/training_options.h"
 #include "storage/storage.h"
 #include "task/inference/fill_mask.h"
@@ -33,10 +34,17 @@ ClassificationOptions row_options(const InferenceOptions& o, const std::string& 
 
 }  // namespace
 
+InferenceOptions from_standard_input() {
+  InferenceOptions options;
+  options.input_file.push_back('-');
+  return options;
+}
+
 void InferenceOptions::each(OptionVisitor& v) {
   v("model_dir", model_dir, "model folder, or the run that made it");
   v("input_file", input_file,
-    "rows (TSV, CSV or JSON lines; - is standard input); of squad its JSON; for a pre-trained "
+    "rows (TSV, CSV or JSON lines; - is standard input); of squad its JSON, of a tagger CoNLL "
+    "columns; for a pre-trained "
     "model TFRecords to "
     "score, "
     "or lines of text with [MASK] to fill");
@@ -44,6 +52,7 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("text_b_column", text_b_column, "column of the second text (default: as in training)");
   v("label_column", label_column, "column of the known label (default: as in training)");
   v("id_column", id_column, "column that names a row (default: as in training)");
+  tagging.each(v);
   v("header", header, "the first line names the columns; if not given, as in training");
   v("format", format, "tsv, csv or jsonl (default: by the name's ending, else as in training)");
   v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
@@ -92,6 +101,11 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   task.classification = row_options(o, split);
   task.squad = o.squad;
   (split == "dev" ? task.squad.dev_file : task.squad.test_file) = o.input_file;
+  if (!make && is("tagging")) {
+    task.tagging = tagging_of(task.classification, o.tagging);
+  } else {
+    refuse_tag_columns(o.tagging, make ? "another" : description_["task"].dump());
+  }
   task.pretraining.eval_file = o.input_file;
   task.pretraining.skip_corrupt = o.skip_corrupt;
   task.described_in = task_file(*path);

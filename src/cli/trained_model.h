@@ -18,6 +18,7 @@ struct InferenceOptions {
   std::string text_column, text_b_column, label_column, id_column, format;
   std::string bad_rows = "fail", invalid_utf8 = "error";
   std::optional<bool> header;
+  TagColumns tagging;
   bool skip_corrupt = false;
   int64_t top_k = 5;   // of predict: pieces for a mask
   SquadOptions squad;  // of a model that answers questions
@@ -26,6 +27,9 @@ struct InferenceOptions {
 
   void each(OptionVisitor& v);
 };
+
+// Defaults, of a command that reads standard input where no file is named.
+InferenceOptions from_standard_input();
 
 // The task that the folder was trained for, on the rows of input_file, with its weights on a
 // backend. Needs nothing beside the folder. Throws Error when a weight is missing, and usage errors

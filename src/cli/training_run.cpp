@@ -28,8 +28,6 @@
 namespace bertrain {
 namespace {
 
-constexpr std::string_view kPredictions = "test_predictions.jsonl";
-
 bool has_split(const Task& task, std::string_view split) {
   std::vector<std::string> all = task.splits();
   return std::find(all.begin(), all.end(), split) != all.end();
@@ -220,7 +218,7 @@ void TrainingRun::complete(std::ostream& out) {
                   results.value("last_step", job_.steps), job_.steps, run_.file("model"));
   Json test = about_test(job_);
   if (!test.is_null()) {
-    std::string file = run_.file(kPredictions);
+    std::string file = run_.file(predictions_file(task_.describe()));
     bool there = storage_for(file).size(file).has_value();
     Json before = results.value("test", Json());
     // Of a pipe nobody knows whether the rows are the same.
@@ -444,8 +442,8 @@ void TrainingRun::publish(std::ostream& out) {
 // The file of the test rows' predictions by the model that the state holds; "" where there are none.
 std::string TrainingRun::predict_test() {
   if (!has_split(task_, "test")) return "";
-  std::string file = run_.file(kPredictions);
-  std::unique_ptr<RowPrinter> printer = make_row_printer("jsonl", task_.describe());
+  std::string file = run_.file(predictions_file(task_.describe()));
+  std::unique_ptr<RowPrinter> printer = make_row_printer("", task_.describe());
   std::unique_ptr<Writer> writer = storage_for(file).create(file, Exists::replace);
   EvaluationResult result = evaluate(task_, *evaluation_, test_, false, [&](const Example& row) {
     std::string line = printer->line(row);

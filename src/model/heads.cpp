@@ -80,4 +80,16 @@ Tensor span_logits(const Scope& root, Tensor hidden) {
   return logits(s, reshape(hidden, {-1, width}), weights, "output_bias");
 }
 
+Tensor token_logits(const Scope& root, const BertConfig& c, const ClassifierHead& head,
+                    Tensor hidden, Tensor number, Tensor position, Tensor target_slot) {
+  auto guard = root.enter();
+  if (root.training() && head.dropout > 0) {
+    Tensor key = (root / "classifier").dropout_key();
+    hidden = dropout(hidden, {key, number, position, head.dropout});
+  }
+  Tensor weights = root.param("output_weights", {head.classes, c.hidden_size},
+                              {Init::truncated_normal, c.initializer_range});
+  return logits(root, take_slots(hidden, target_slot), weights, "output_bias");
+}
+
 }  // namespace bertrain

@@ -1,5 +1,5 @@
-// What stands on the encoder: pooler, masked language model, next sentence, classifier, spans. Logits are
-// f32 in every compute type.
+// What stands on the encoder: pooler, masked language model, next sentence, classifier, spans, tagger.
+// Logits are f32 in every compute type.
 #pragma once
 
 #include "model/config.h"
@@ -43,5 +43,11 @@ Tensor classifier_logits(const Scope& root, const ClassifierHead& head, Tensor p
 // Parameters cls/squad/{output_weights [2, H], output_bias}, first values of deviation 0.02 whatever
 // the config says.
 Tensor span_logits(const Scope& root, Tensor hidden);
+
+// Logits of each target slot, after a dropout of its hidden vector: hidden [R, S, H], number u32 and
+// position i32 [R, S] of the slots, target_slot i32 [M] → f32 [M, C]. Parameters output_weights [C, H]
+// and output_bias [C], as a classifier's, in every family.
+Tensor token_logits(const Scope& root, const BertConfig& config, const ClassifierHead& head,
+                    Tensor hidden, Tensor number, Tensor position, Tensor target_slot);
 
 }  // namespace bertrain

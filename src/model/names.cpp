@@ -117,8 +117,13 @@ std::string to_hugging_face_roberta(std::string_view name) {
   return std::string(kRobertaStart) + theirs.substr(kBertStart.size());
 }
 
-std::function<std::string(std::string_view)> to_hugging_face_of(Family family) {
-  return family == Family::roberta ? to_hugging_face_roberta : to_hugging_face;
+std::function<std::string(std::string_view)> to_hugging_face_of(Family family, bool of_tokens) {
+  if (family != Family::roberta) return to_hugging_face;
+  if (!of_tokens) return to_hugging_face_roberta;
+  return [](std::string_view name) {
+    bool output = name == "output_weights" || name == "output_bias";
+    return output ? to_hugging_face(name) : to_hugging_face_roberta(name);
+  };
 }
 
 std::string from_hugging_face(std::string_view name) {

@@ -16,7 +16,9 @@ namespace bertrain {
 std::string to_hugging_face(std::string_view name);
 // The same of a RoBERTa, whose encoder is "roberta." there and whose heads have other names.
 std::string to_hugging_face_roberta(std::string_view name);
-std::function<std::string(std::string_view)> to_hugging_face_of(Family family);
+// `of_tokens`: of a tagger, whose output layer has one name in both families.
+std::function<std::string(std::string_view)> to_hugging_face_of(Family family,
+                                                                bool of_tokens = false);
 
 // The way back. Prefixes that wrappers add ("module.") are taken off, encoders saved without their
 // head ("encoder.layer.0…") get theirs, and LayerNorm's gamma and beta are known as well as weight

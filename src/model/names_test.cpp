@@ -91,6 +91,17 @@ TEST(Names, RobertaHasItsOwn) {
   EXPECT_TRUE(are_hugging_face({"roberta.embeddings.word_embeddings.weight"}));
 }
 
+// RobertaForTokenClassification has one layer where the classifier of texts has two.
+TEST(Names, OfATaggerAreAlikeInBothFamilies) {
+  for (Family family : {Family::bert, Family::roberta}) {
+    EXPECT_EQ(to_hugging_face_of(family, true)("output_weights"), "classifier.weight");
+    EXPECT_EQ(to_hugging_face_of(family, true)("output_bias"), "classifier.bias");
+  }
+  EXPECT_EQ(to_hugging_face_of(Family::roberta, true)("bert/embeddings/word_embeddings"),
+            "roberta.embeddings.word_embeddings.weight");
+  EXPECT_EQ(to_hugging_face_of(Family::roberta)("output_bias"), "classifier.out_proj.bias");
+}
+
 TEST(Names, WhatIsNoParameterIsLeftOut) {
   EXPECT_EQ(from_hugging_face("cls.predictions.decoder.weight"), "");
   EXPECT_EQ(from_hugging_face("cls.predictions.decoder.bias"), "");

@@ -43,6 +43,11 @@ constexpr Entry kTasks[] = {
        check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
        return make_squad(o.squad, o.config, o.tokenizer, description, o.described_in);
      }},
+    {"tagging",
+     [](const TaskOptions& o, const Json* description) {
+       check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
+       return make_tagging(o.tagging, o.config, o.tokenizer, description, o.described_in);
+     }},
 };
 
 }  // namespace

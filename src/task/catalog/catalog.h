@@ -9,6 +9,7 @@
 #include "task/pretraining.h"
 #include "task/squad/squad_task.h"
 #include "task/table/classification.h"
+#include "task/tagging/tagging.h"
 
 namespace bertrain {
 
@@ -19,11 +20,12 @@ struct TaskOptions {
   PretrainingOptions pretraining;
   ClassificationOptions classification;
   SquadOptions squad;
+  TaggingOptions tagging;
   std::string described_in = "the model's description";  // the file of the description, for errors
 };
 
-std::vector<std::string>
-task_names();  // "pretraining", "classification", "multilabel", "regression", "squad"
+// "pretraining", "classification", "multilabel", "regression", "squad", "tagging"
+std::vector<std::string> task_names();
 
 // By name; with a description (what describe() of the trained task gave) labels and settings are
 // the model's. An unknown name is a usage error that lists the names.

@@ -26,8 +26,8 @@ TaskOptions options() {
 }
 
 TEST(Catalog, NamesItsTasks) {
-  EXPECT_THAT(task_names(),
-              ElementsAre("pretraining", "classification", "multilabel", "regression", "squad"));
+  EXPECT_THAT(task_names(), ElementsAre("pretraining", "classification", "multilabel", "regression",
+                                        "squad", "tagging"));
   EXPECT_THAT([&] { make_task("ner", options()); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'ner'"), HasSubstr("classification"))));
 }
@@ -37,7 +37,7 @@ TEST(Catalog, MakesTheTaskThatIsDescribed) {
   Json masked_words = {{"task", "pretraining"}, {"next_sentence", false}};
   EXPECT_EQ(make_described_task(masked_words, options())->terms().size(), 1u);
   Json labels = {"a", "b", "c"};
-  for (const char* name : {"classification", "multilabel", "regression", "squad"}) {
+  for (const char* name : {"classification", "multilabel", "regression", "squad", "tagging"}) {
     Json description = {{"task", name}, {"labels", labels}};
     EXPECT_EQ(make_described_task(description, options())->describe()["task"], Json(name));
   }

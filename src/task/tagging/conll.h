@@ -55,6 +55,7 @@ class ConllReader {
 
   // Known from the first word on.
   std::optional<size_t> tag_column() const { return tag_; }  // from 0; absent: there are no tags
+  const std::string& uri() const { return uri_; }
   size_t columns() const { return width_; }
   uint64_t repaired() const { return repaired_; }  // lines that were not UTF-8
 

@@ -1,0 +1,282 @@
+// From columns of words and tags to losses of a layer on each word's first piece.
+#include "task/tagging/tagging.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked_json.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "model/bert.h"
+#include "model/heads.h"
+#include "storage/storage.h"
+#include "task/encoder_inputs.h"
+#include "task/table/classification.h"
+#include "task/table/label_list.h"
+#include "task/tagging/tag_data.h"
+#include "task/tagging/tag_rows.h"
+#include "tensor/ops/ops.h"
+
+namespace bertrain {
+namespace {
+
+// Whether a sentence is in a share of all: a function of its words alone, so that equal ones are
+// never on both sides. `draw` tells one choice from another.
+bool is_in_share(const ConllSentence& sentence, double share, uint32_t draw) {
+  std::string text = fmt::format("{}", fmt::join(sentence.words, " "));
+  return static_cast<double>(below(key_of(0, text, draw), 0, 1000000)) < share * 1e6;
+}
+constexpr uint32_t kHeldOut = 0, kTrained = 1;
+
+class Tagging final : public Task {
+ public:
+  Tagging(TaggingOptions options, const BertConfig& config,
+          std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
+          const std::string& described_in)
+      : options_(std::move(options)),
+        config_(config),
+        tokenizer_(std::move(tokenizer)),
+        invalid_(parse_invalid_utf8(options_.invalid_utf8)),
+        tags_sought_(options_.columns.tag_column > 0) {
+    if (description != nullptr) take(JsonValue(*description, described_in, "task"));
+    if (options_.columns.word_column == 0) options_.columns.word_column = 1;
+    if (options_.max_seq_length == 0) {
+      options_.max_seq_length = std::min<int64_t>(128, config_.positions());
+    }
+    if (options_.max_seq_length > config_.positions()) {
+      throw usage_error("--max_seq_length={} is beyond the model's {} positions",
+                        options_.max_seq_length, config_.positions());
+    }
+    require_share("dev_fraction", options_.dev_fraction, 0, kAlmostAll);
+    require_share("train_fraction", options_.train_fraction, kLeastShare, 1);
+    if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
+    require_share("classifier_dropout", options_.classifier_dropout, 0, kMostClassifierDropout);
+    pieces_ = std::make_shared<WordPieces>(*tokenizer_, options_.max_seq_length);
+    if (!options_.train_file.empty()) load_train();
+    if (!labels_) {
+      throw usage_error("the tags are not known: give --train_file, or a model that has them");
+    }
+    if (!options_.dev_file.empty()) load_dev();
+    if (dev_) dev_->set_labels(labels_, true);
+    if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
+      ConllReader(options_.test_file, test_columns(), invalid_);  // is it there?
+    }
+  }
+
+  std::vector<std::string> splits() const override {
+    std::vector<std::string> names;
+    if (train_) names.emplace_back("train");
+    if (dev_) names.emplace_back("dev");
+    if (!options_.test_file.empty()) names.emplace_back("test");
+    return names;
+  }
+
+  Schema schema() const override {
+    return {{"tags", {DType::i32, Axis::target, {}}},
+            {"tag_weights", {DType::f32, Axis::target, {}}}};
+  }
+  std::vector<LossTerm> terms() const override {
+    return {{"tagging_loss", Axis::target, "tag_weights", 0}};
+  }
+
+  ExampleStream examples(std::string_view split) const override {
+    if (split == "train" && train_) return stream(train_, false);
+    if (split == "dev" && dev_) return stream(dev_, true);
+    if (split == "test" && !options_.test_file.empty()) {
+      bool once = is_read_once(options_.test_file);
+      if (once) {
+        check(!input_taken_, "a pipe is read once: its lengths cannot be sampled before");
+        input_taken_ = true;
+      }
+      return stream_sentences(options_.test_file, test_columns(), invalid_, pieces_, labels_, told_,
+                              once);
+    }
+    throw error("there are no examples for '{}': no file was given for it", split);
+  }
+
+  std::optional<uint64_t> count(std::string_view split) const override {
+    if (split == "train" && train_) return train_->size();
+    if (split == "dev" && dev_) return dev_->size();
+    return std::nullopt;
+  }
+  std::string row_name(int64_t row) const override {
+    return train_ ? train_->place(row) : std::to_string(row);
+  }
+
+  int64_t max_seq_length() const override { return options_.max_seq_length; }
+  int64_t max_targets() const override { return options_.max_seq_length - 2; }
+
+  Outputs build(const Scope& scope, const Inputs& batch) const override {
+    Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
+    ClassifierHead head{static_cast<int64_t>(labels_->size()), options_.classifier_dropout};
+    Tensor logits = token_logits(scope, config_, head, hidden, batch.at("number"),
+                                 batch.at("position"), batch.at("target_slot"));  // [M, C]
+    CrossEntropy tag = softmax_cross_entropy(logits, batch.at("tags"));
+    return {{{"tagging_loss", tag.loss}},
+            {{"tag", tag.argmax},
+             {"loss", tag.loss},
+             {"surprise", softmax_cross_entropy(logits, tag.argmax).loss}}};
+  }
+
+  std::unique_ptr<Rows> rows() const override { return make_tag_rows(labels_); }
+  std::unique_ptr<Scorer> scorer() const override { return make_tag_scorer(); }
+
+  Json describe() const override {
+    return {{"task", "tagging"},
+            {"labels", labels_->names()},
+            {"word_column", options_.columns.word_column},
+            {"tag_column", options_.columns.tag_column},
+            {"columns", columns_},
+            {"max_seq_length", options_.max_seq_length},
+            {"classifier_dropout", options_.classifier_dropout}};
+  }
+
+ private:
+  static void require_share(std::string_view name, double value, double least, double most) {
+    if (value >= least && value <= most) return;
+    throw usage_error("--{}={}: a share from {} to {} expected", name, value, least, most);
+  }
+  static constexpr double kLeastShare = 1e-6, kAlmostAll = 1 - kLeastShare;  // as shares are drawn
+  void take(const JsonValue& description);
+  void load_train();
+  void load_dev();
+  void learn(const std::vector<std::string>& found);
+
+  ConllColumns columns() const {
+    return {options_.columns.word_column, options_.columns.tag_column, false, 0};
+  }
+  // Where the tags' column was named for the file to predict, they are in it.
+  ConllColumns test_columns() const {
+    bool trained_here = train_ != nullptr;
+    return {options_.columns.word_column, options_.columns.tag_column, true,
+            tags_sought_ && !trained_here ? 0 : columns_};
+  }
+  ConllReader open(const std::string& file) const;
+
+  TaggingOptions options_;
+  BertConfig config_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  InvalidUtf8 invalid_;
+  bool tags_sought_;     // an option named their column
+  int64_t columns_ = 0;  // of the file that was trained on
+  std::shared_ptr<const WordPieces> pieces_;
+  std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<TagData> train_, dev_;  // null: there is no such split
+  std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
+  mutable bool input_taken_ = false;  // a stream of a file that is read once was given out
+};
+
+// What the options leave open is as it was when the model was trained.
+void Tagging::take(const JsonValue& description) {
+  constexpr int64_t kMostColumns = 1'000'000;
+  labels_ = std::make_shared<Labels>(described_labels(description));
+  auto fill = [&](int64_t& option, const char* key, int64_t least, int64_t most) {
+    if (option != 0) return;
+    if (auto found = description.find(key)) option = found->integer(least, most);
+  };
+  fill(options_.columns.word_column, "word_column", 1, kMostColumns);
+  fill(options_.columns.tag_column, "tag_column", 0, kMostColumns);
+  fill(columns_, "columns", 0, kMostColumns);
+  fill(options_.max_seq_length, "max_seq_length", 1, config_.positions());
+}
+
+// To be read to its end, and again whenever a run goes on.
+ConllReader Tagging::open(const std::string& file) const {
+  if (!options_.train_file.empty() && is_read_once(file)) {
+    throw error(
+        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them "
+        "to a file first",
+        file == "-" ? "standard input" : file);
+  }
+  return ConllReader(file, columns(), invalid_);
+}
+
+void Tagging::learn(const std::vector<std::string>& found) {
+  labels_ = std::make_shared<Labels>(options_.labels.empty()
+                                         ? Labels::learn(found)
+                                         : Labels(split_list(options_.labels, ",", "labels")));
+  const std::string& file = options_.train_file;
+  if (labels_->size() < 2) {
+    throw error("{}: there is only the tag {}; a tagger needs two at least", file,
+                labels_->size() == 0 ? "''" : labels_->list());
+  }
+  if (labels_->size() > kMostLabels || labels_->bytes() > kMostLabelBytes) {
+    throw usage_error(
+        "{}: {} different tags of {} bytes together; at most {} of {} bytes expected: "
+        "--tag_column names another column",
+        file, labels_->size(), labels_->bytes(), kMostLabels, kMostLabelBytes);
+  }
+}
+
+void Tagging::load_train() {
+  const std::string& file = options_.train_file;
+  double held_out = options_.dev_file.empty() ? options_.dev_fraction : 0;
+  train_ = std::make_shared<TagData>(file);
+  auto held = std::make_shared<TagData>(file);
+  uint64_t left_out = 0;
+  ConllReader reader = open(file);
+  load_sentences(reader, *pieces_, options_.limit,
+                 [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
+                   if (is_in_share(sentence, held_out, kHeldOut)) {
+                     held->add(windows, sentence);
+                   } else if (is_in_share(sentence, options_.train_fraction, kTrained)) {
+                     train_->add(windows, sentence);
+                   } else {
+                     ++left_out;
+                   }
+                 });
+  columns_ = static_cast<int64_t>(reader.columns());
+  if (train_->sentences() + held->sentences() + left_out == 0) {
+    throw error("{}: there is no word to train on", file);
+  }
+  if (left_out > 0) {
+    log_line("{}: {} sentences are left out (--train_fraction={})", file, left_out,
+             options_.train_fraction);
+  }
+  if (train_->size() == 0) {
+    throw usage_error(
+        "{}: no sentence is left to train on: --dev_fraction={} holds out {}, and "
+        "--train_fraction={} leaves out {}; other shares are expected",
+        file, held_out, held->sentences(), options_.train_fraction, left_out);
+  }
+  train_->report();
+  if (held->size() > 0) {
+    log_line("{}: {} sentences are held out to evaluate on (--dev_fraction={}), {} are trained on",
+             file, held->sentences(), held_out, train_->sentences());
+    dev_ = held;
+  } else if (held_out > 0) {
+    log_warning("{}: no sentence of so few was held out, so nothing is evaluated while training",
+                file);
+  }
+  if (!labels_) {
+    // The sentences held out were in the training file: their tags belong to it.
+    std::vector<std::string> found = train_->tags();
+    found.insert(found.end(), held->tags().begin(), held->tags().end());
+    learn(found);
+  }
+  train_->set_labels(labels_, false);
+  train_->report_tags();
+}
+
+void Tagging::load_dev() {
+  dev_ = std::make_shared<TagData>(options_.dev_file);
+  ConllReader reader = open(options_.dev_file);
+  load_sentences(reader, *pieces_, options_.limit,
+                 [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
+                   dev_->add(windows, sentence);
+                 });
+  if (dev_->size() == 0) throw error("{}: there is no word to evaluate on", options_.dev_file);
+  dev_->report();
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_tagging(const TaggingOptions& options, const BertConfig& config,
+                                   std::shared_ptr<const Tokenizer> tokenizer,
+                                   const Json* description, const std::string& described_in) {
+  return std::make_unique<Tagging>(options, config, std::move(tokenizer), description,
+                                   described_in);
+}
+
+}  // namespace bertrain
