@@ -2,6 +2,7 @@
 #include "cli/model_source.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/checked_json.h"
@@ -29,6 +30,11 @@ constexpr Size kSizes[] = {{"tiny", 2, 128, 2},   {"mini", 4, 256, 4},   {"small
 constexpr uint64_t kMaxConfig = 16 << 20;  // some kilobytes, or all labels of a classifier
 
 bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
+
+bool is_directory(const std::string& path) {
+  std::error_code absent;
+  return path.find("://") == path.npos && std::filesystem::is_directory(path, absent);
+}
 
 // What the code that the preset follows makes of a shape that leaves it open: transformers takes the
 // name "gelu" for x Φ(x) in any file, Intel's code has an epsilon of its own. What a shape says is
@@ -140,8 +146,8 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
     return std::make_shared<const Tokenizer>(*std::move(vocabulary), options);
   }
   if (!exists(file)) {
-    throw error("{}: not there; a model folder needs the vocabulary of its model, one piece a line",
-                file);
+    throw error("{}: {}; a model folder needs the vocabulary of its model, one piece a line", file,
+                is_directory(file) ? "a directory, and no file" : "not there");
   }
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
@@ -167,8 +173,8 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
                     join_path(path, "config.json"), label);
       }
     }
-    if (folder.labels.size() == 1) return {{"task", "regression"}};
     bool several = folder.problem_type == "multi_label_classification";
+    if (folder.labels.size() == 1 && !several) return {{"task", "regression"}};
     return {{"task", several ? "multilabel" : "classification"}, {"labels", folder.labels}};
   }
   if (model == "ForQuestionAnswering") return {{"task", "squad"}};

@@ -37,6 +37,9 @@ class RowParser {
   virtual void parse(std::string& line, TextLines& lines, std::vector<std::string>& fields) = 0;
   // Names that the first row itself carries; empty: the header is a row or numbers.
   virtual std::vector<std::string> names() const { return {}; }
+  // Of the row last parsed, as RowReader has them.
+  virtual FieldKind kind(size_t /*column*/) const { return FieldKind::text; }
+  virtual std::vector<std::string> list(size_t /*column*/) const { return {}; }
 };
 
 std::unique_ptr<RowParser> make_tsv_parser();

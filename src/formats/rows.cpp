@@ -25,14 +25,14 @@ std::unique_ptr<RowParser> make_parser(RowFormat format, const RowOptions& optio
   throw std::logic_error("a row format");
 }
 
-RowFormat format_of_name(std::string_view uri, RowFormat otherwise) {
+std::optional<RowFormat> format_of_name(std::string_view uri) {
   std::string name(uri.ends_with(".gz") ? uri.substr(0, uri.size() - 3) : uri);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   if (name.ends_with(".csv")) return RowFormat::csv;
   if (name.ends_with(".jsonl") || name.ends_with(".ndjson")) return RowFormat::jsonl;
   if (name.ends_with(".tsv")) return RowFormat::tsv;
-  return otherwise;
+  return std::nullopt;
 }
 
 class Rows : public RowReader {
@@ -40,7 +40,7 @@ class Rows : public RowReader {
   Rows(std::string_view uri, RowOptions options)
       : lines_(uri),
         options_(std::move(options)),
-        format_(options_.format.value_or(format_of_name(uri, options_.unnamed))),
+        format_(options_.format.value_or(format_of_name(uri).value_or(options_.unnamed))),
         parser_(make_parser(format_, options_, counts_)) {
     read_header();
   }
@@ -49,6 +49,8 @@ class Rows : public RowReader {
   uint64_t line_number() const override { return line_number_; }
   const std::string& uri() const override { return lines_.uri(); }
   const RowCounts& counts() const override { return counts_; }
+  FieldKind kind(size_t column) const override { return parser_->kind(column); }
+  std::vector<std::string> list(size_t column) const override { return parser_->list(column); }
 
   bool next(std::vector<std::string>& fields) override {
     if (has_first_) {
@@ -146,6 +148,8 @@ std::string RowReader::place() const { return fmt::format("{}:{}", uri(), line_n
 std::unique_ptr<RowReader> read_rows(std::string_view uri, RowOptions options) {
   return std::make_unique<Rows>(uri, std::move(options));
 }
+
+bool is_named_as_rows(std::string_view uri) { return format_of_name(uri).has_value(); }
 
 bool is_row_format(std::string_view name) {
   return name == "tsv" || name == "csv" || name == "jsonl";

@@ -17,6 +17,9 @@ namespace bertrain {
 // its JSON text
 enum class RowFormat { tsv, csv, jsonl };
 
+// What a field is beside its text: of JSON lines only, null, an array or an object.
+enum class FieldKind { text, null, list, object };
+
 struct RowOptions {
   std::optional<RowFormat>
       format;  // absent: by the name's ending (.csv .jsonl .ndjson, each also .gz), else `unnamed`
@@ -51,6 +54,11 @@ class RowReader {
   // is wrong" for a row with another number of fields, an open quote, what is not JSON, or lacks a
   // key of the first object (other keys than the first object's are left out).
   virtual bool next(std::vector<std::string>& fields) = 0;
+  // Of the row last given.
+  virtual FieldKind kind(size_t column) const = 0;
+  // The items of an array, strings as they are and numbers as their JSON text. Throws Error with the
+  // place for other items.
+  virtual std::vector<std::string> list(size_t column) const = 0;
   virtual uint64_t line_number() const = 0;  // of the row's first line, from 1
   virtual const std::string& uri() const = 0;
   virtual const RowCounts& counts() const = 0;
@@ -63,6 +71,8 @@ class RowReader {
 std::unique_ptr<RowReader> read_rows(std::string_view uri, RowOptions options = {});
 
 bool is_row_format(std::string_view name);
+// Whether a file is called as a table: .tsv, .csv, .jsonl, .ndjson, each also .gz.
+bool is_named_as_rows(std::string_view uri);
 RowFormat parse_row_format(std::string_view name);  // "tsv", "csv", "jsonl"; usage error otherwise
 bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → false; usage error otherwise
 

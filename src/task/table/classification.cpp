@@ -7,6 +7,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "base/rng.h"
 #include "data/streams.h"
 #include "formats/tfrecord.h"
@@ -14,6 +15,7 @@
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/table/label_list.h"
 #include "task/table/layouts.h"
 #include "task/table/text_data.h"
 #include "tensor/ops/ops.h"
@@ -185,6 +187,13 @@ class Classification final : public Task {
     return target;
   }
   static std::shared_ptr<TextTarget> make_target(std::string_view kind, const TargetOptions& o) {
+    if (kind != "multilabel" && o.label_separator != TargetOptions().label_separator) {
+      throw usage_error(
+          "--label_separator={}: --task={} has one label a row, which is not cut; "
+          "--task=multilabel "
+          "takes any number",
+          quote(o.label_separator), kind);
+    }
     if (kind == "multilabel") return make_multi_label(o);
     if (kind == "regression") return make_regression(o);
     check(kind == "classification", "a kind of label");
@@ -205,6 +214,7 @@ class Classification final : public Task {
     }
     return nullptr;
   }
+  void require_label(const std::string& file, const TextRow& row) const;
   void refuse_pipes() const;
   void refuse_records() const;
   void load_train();
@@ -316,11 +326,27 @@ void Classification::load_dev(const std::string& split, const std::string& file,
                               const TextColumns& columns, bool header) {
   auto data = std::make_shared<TextData>(file);
   TextRowReader reader(file, columns, row_options(options_, header, false), false);
-  load_texts(reader, *encoder_, options_.limit,
-             [&](PairInput input, TextRow row) { data->add(input, std::move(row)); });
+  load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
+    require_label(file, row);
+    data->add(input, std::move(row));
+  });
   if (data->size() == 0) throw error("{}: there is no row to evaluate on", file);
   data->report();
   dev_.emplace_back(split, std::move(data));
+}
+
+// Of rows to train or to score.
+void Classification::require_label(const std::string& file, const TextRow& row) const {
+  if (!row.label) {
+    throw error(
+        "{}:{}: the label is null, which says that it is not known; rows to learn from or to score "
+        "need one{}",
+        file, row.line, kind_ == "multilabel" ? ": [] where there is none" : "");
+  }
+  if (row.label->list && kind_ != "multilabel") throw error("{}:{}: {}", file, row.line, kNoList);
+  if (row.label->is_empty() && !target_->may_be_empty()) {
+    throw error("{}:{}: the label is empty", file, row.line);
+  }
 }
 
 // Before a pipe is read to its end.
@@ -357,9 +383,7 @@ void Classification::load_train() {
   uint64_t left_out = 0;
   TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
   load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
-    if (!target_->may_be_empty() && row.label.value_or("").empty()) {
-      throw error("{}:{}: the label is empty", file, row.line);
-    }
+    require_label(file, row);
     if (is_in_share(row, fraction, kHeldOut)) return held->add(input, std::move(row));
     if (!is_in_share(row, options_.train_fraction, kTrained)) return void(++left_out);
     train_->add(input, std::move(row));
@@ -387,7 +411,7 @@ void Classification::load_train() {
   LabelColumn column = {file, columns_.label};
   if (!target_->is_known()) {
     // The held-out rows were in the training file: their labels belong to it.
-    std::vector<std::string> found = train_->labels();
+    std::vector<RowLabel> found = train_->labels();
     if (!dev_.empty()) found.insert(found.end(), held->labels().begin(), held->labels().end());
     target_->learn(found, column);
   }

@@ -9,6 +9,7 @@
 namespace bertrain {
 namespace {
 
+constexpr std::string_view kOtherColumn = "is it the label column? --label_column names another";
 constexpr std::string_view kWayOut =
     "is it the label column? --label_column names another; to classify, rare labels have to be "
     "joined; "
@@ -51,7 +52,7 @@ std::vector<std::string> split_list(const std::string& list, const std::string& 
   return parts;
 }
 
-Labels learn_labels(const std::string& given, const std::vector<std::string>& found,
+Labels learn_labels(const std::string& given, const std::vector<std::string>& found, size_t least,
                     const LabelColumn& column) {
   Labels labels;
   if (given.empty()) {
@@ -70,21 +71,25 @@ Labels learn_labels(const std::string& given, const std::vector<std::string>& fo
                         column.file, column.name, quote(label), given);
     }
   }
-  if (labels.size() < 2) {
+  if (labels.size() == 0) {
+    throw error("{}: no row has a label in column '{}', so there is nothing to learn: {}",
+                column.file, column.name, kOtherColumn);
+  }
+  if (labels.size() < least) {
     throw error("{}: column '{}' has only the label {}; a classifier needs two at least",
-                column.file, column.name, labels.size() == 0 ? "''" : labels.list());
+                column.file, column.name, labels.list());
   }
   return labels;
 }
 
-Labels described_labels(const JsonValue& description) {
+Labels described_labels(const JsonValue& description, size_t least) {
   JsonValue value = description.at("labels");
   std::vector<std::string> names = value.texts();
   if (std::set<std::string>(names.begin(), names.end()).size() < names.size()) {
     value.fail("names of classes, each once");
   }
   Labels labels(std::move(names));
-  if (labels.size() < 2) value.fail("two labels or more");
+  if (labels.size() < least) value.fail(least == 1 ? "a label or more" : "two labels or more");
   if (labels.size() > kMostLabels || labels.bytes() > kMostLabelBytes) {
     value.fail(fmt::format("at most {} labels of {} bytes together", kMostLabels, kMostLabelBytes));
   }

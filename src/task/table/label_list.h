@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/checked_json.h"
@@ -17,13 +18,18 @@ namespace bertrain {
 std::vector<std::string> split_list(const std::string& list, const std::string& separator,
                                     const std::string& option = "");
 
-// `given` where it is not empty, else those found. Throws Error where there is but one, and usage
-// errors for more than a model can hold, and found ones that were not given.
-Labels learn_labels(const std::string& given, const std::vector<std::string>& found,
+// `given` where it is not empty, else those found. Throws Error where there are fewer than `least` (1
+// or 2), and usage errors for more than a model can hold, and found ones that were not given.
+Labels learn_labels(const std::string& given, const std::vector<std::string>& found, size_t least,
                     const LabelColumn& column);
 
-// A description's "labels". Throws Error where they are fewer than two, or some are alike.
-Labels described_labels(const JsonValue& description);
+// A description's "labels". Throws Error where they are fewer than `least`, or some are alike.
+Labels described_labels(const JsonValue& description, size_t least);
+
+// What is wrong with an array where a row has one label.
+inline constexpr std::string_view kNoList =
+    "the label is an array, and this task takes one label a row; --task=multilabel takes any "
+    "number";
 
 std::map<std::string, uint64_t> count_labels(const std::vector<std::string>& labels);
 

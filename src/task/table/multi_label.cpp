@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
 #include "task/table/label_list.h"
@@ -116,15 +117,15 @@ class MultiLabel final : public TextTarget {
     }
   }
 
-  void learn(const std::vector<std::string>& labels, const LabelColumn& column) override {
+  void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) override {
     std::vector<std::string> all;
-    for (const std::string& row : labels) {
+    for (const RowLabel& row : labels) {
       for (std::string& name : parts(row)) all.push_back(std::move(name));
     }
-    labels_ = std::make_shared<Labels>(learn_labels(options_.labels, all, column));
+    labels_ = std::make_shared<Labels>(learn_labels(options_.labels, all, kLeastLabels, column));
   }
   void take(const JsonValue& description) override {
-    labels_ = std::make_shared<Labels>(described_labels(description));
+    labels_ = std::make_shared<Labels>(described_labels(description, kLeastLabels));
     if (auto found = description.find("label_separator")) {
       if (found->text().empty()) found->fail("what stands between the labels of a row");
       options_.label_separator = found->text();
@@ -132,10 +133,10 @@ class MultiLabel final : public TextTarget {
   }
   bool is_known() const override { return labels_ != nullptr; }
 
-  void report(const std::vector<std::string>& labels, const LabelColumn& column) const override {
+  void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const override {
     std::vector<std::string> all;
     uint64_t without = 0;
-    for (const std::string& row : labels) {
+    for (const RowLabel& row : labels) {
       std::vector<std::string> names = parts(row);
       without += names.empty();
       all.insert(all.end(), names.begin(), names.end());
@@ -153,15 +154,15 @@ class MultiLabel final : public TextTarget {
   }
 
   bool may_be_empty() const override { return true; }
-  std::string fault(const std::string& label) const override {
+  std::string fault(const RowLabel& label) const override {
     for (const std::string& name : parts(label)) {
       if (labels_->find(name) >= 0) continue;
-      return fmt::format("label '{}' is not among the model's: {}", name, labels_->list());
+      return fmt::format("label {} is not among the model's: {}", quote(name), labels_->list());
     }
     return "";
   }
 
-  void put(Example& example, const std::string* label) const override {
+  void put(Example& example, const RowLabel* label) const override {
     std::vector<float> marks(labels_->size(), 0.0F);
     if (label && fault(*label).empty()) {
       std::vector<std::string> names = parts(*label);
@@ -199,10 +200,14 @@ class MultiLabel final : public TextTarget {
   }
 
  private:
+  static constexpr size_t kLeastLabels = 1;
+
   // Each class once, in the order of the row.
-  std::vector<std::string> parts(const std::string& row) const {
+  std::vector<std::string> parts(const RowLabel& row) const {
     std::vector<std::string> names;
-    for (std::string& name : split_list(row, options_.label_separator)) {
+    std::vector<std::string> all =
+        row.list ? *row.list : split_list(row.text, options_.label_separator);
+    for (std::string& name : all) {
       if (std::find(names.begin(), names.end(), name) == names.end()) {
         names.push_back(std::move(name));
       }

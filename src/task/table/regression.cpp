@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
+#include "task/table/label_list.h"
 #include "task/table/target.h"
 #include "tensor/ops/ops.h"
 
@@ -54,13 +56,25 @@ class RegressionScorer final : public Scorer {
     loss_.add(static_cast<double>(floats(row, "loss").at(0)));
   }
   Json result() const override {
-    return {{"eval_pearson", pearson(value_, gold_).value_or(0)},
-            {"eval_spearman", spearman(value_, gold_).value_or(0)},
+    std::optional<double> linear = pearson(value_, gold_), ranked = spearman(value_, gold_);
+    if (!linear || !ranked) {
+      log_line("Pearson's and Spearman's correlation are not defined here and stand as 0: {}",
+               gold_.size() < 2      ? "they need two rows at least"
+               : is_constant(gold_)  ? "all rows have the same number"
+               : is_constant(value_) ? "the model says the same number of all rows"
+                                     : "the numbers do not differ enough");
+    }
+    return {{"eval_pearson", linear.value_or(0)},
+            {"eval_spearman", ranked.value_or(0)},
             {"eval_loss", loss_.mean()},
             {"eval_count", static_cast<uint64_t>(gold_.size())}};
   }
 
  private:
+  static bool is_constant(const std::vector<double>& values) {
+    return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
+  }
+
   std::vector<double> gold_, value_;
   WeightedMean loss_;
 };
@@ -76,22 +90,22 @@ class Regression final : public TextTarget {
     }
   }
 
-  void learn(const std::vector<std::string>&, const LabelColumn&) override {}
+  void learn(const std::vector<RowLabel>&, const LabelColumn&) override {}
   void take(const JsonValue&) override {}
   bool is_known() const override { return true; }
 
-  void report(const std::vector<std::string>& labels, const LabelColumn& column) const override {
+  void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const override {
     double sum = 0, squares = 0;
     float least = INFINITY, most = -INFINITY;
-    for (const std::string& label : labels) {
-      float value = *number_of(label);
+    for (const RowLabel& label : labels) {
+      float value = *number_of(label.text);
       sum += static_cast<double>(value);
       least = std::min(least, value);
       most = std::max(most, value);
     }
     double mean = sum / static_cast<double>(labels.size());
-    for (const std::string& label : labels) {
-      squares += std::pow(static_cast<double>(*number_of(label)) - mean, 2);
+    for (const RowLabel& label : labels) {
+      squares += std::pow(static_cast<double>(*number_of(label.text)) - mean, 2);
     }
     log_line(
         "{}: numbers from {} to {}, {:.4f} on average; a model that says so of every row has loss "
@@ -99,15 +113,16 @@ class Regression final : public TextTarget {
         column.file, least, most, mean, squares / static_cast<double>(labels.size()));
   }
 
-  std::string fault(const std::string& label) const override {
-    if (number_of(label)) return "";
-    return fmt::format("'{}' is no number from -{} to {}", label, kLargest, kLargest);
+  std::string fault(const RowLabel& label) const override {
+    if (label.list) return std::string(kNoList);
+    if (number_of(label.text)) return "";
+    return fmt::format("{} is no number from -{} to {}", quote(label.text), kLargest, kLargest);
   }
 
-  void put(Example& example, const std::string* label) const override {
-    std::optional<float> value = label ? number_of(*label) : std::nullopt;
+  void put(Example& example, const RowLabel* label) const override {
+    std::optional<float> value = label && !label->list ? number_of(label->text) : std::nullopt;
     example["value"] = std::vector<float>{value.value_or(0)};
-    if (value) example["gold"] = std::vector<std::string>{*label};
+    if (value) example["gold"] = std::vector<std::string>{label->text};
   }
 
   Schema schema() const override { return {{"value", {DType::f32, Axis::example, {}}}}; }

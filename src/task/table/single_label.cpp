@@ -1,6 +1,7 @@
 // One class of several: cross-entropy of the softmax; rows, accuracy, F1 and confusion.
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -127,16 +128,17 @@ class SingleLabel final : public TextTarget {
     }
   }
 
-  void learn(const std::vector<std::string>& labels, const LabelColumn& column) override {
-    labels_ = std::make_shared<Labels>(learn_labels(options_.labels, labels, column));
+  void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) override {
+    labels_ = std::make_shared<Labels>(
+        learn_labels(options_.labels, texts_of(labels), kLeastLabels, column));
   }
   void take(const JsonValue& description) override {
-    labels_ = std::make_shared<Labels>(described_labels(description));
+    labels_ = std::make_shared<Labels>(described_labels(description, kLeastLabels));
   }
   bool is_known() const override { return labels_ != nullptr; }
 
-  void report(const std::vector<std::string>& labels, const LabelColumn& column) const override {
-    std::map<std::string, uint64_t> counts = count_labels(labels);
+  void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const override {
+    std::map<std::string, uint64_t> counts = count_labels(texts_of(labels));
     auto most = std::max_element(counts.begin(), counts.end(),
                                  [](const auto& a, const auto& b) { return a.second < b.second; });
     log_line("{}: {} labels; the most frequent, '{}', is {:.1f} % of the rows", column.file,
@@ -144,11 +146,11 @@ class SingleLabel final : public TextTarget {
              100.0 * static_cast<double>(most->second) / static_cast<double>(labels.size()));
   }
 
-  void weigh(const std::vector<std::string>& labels) override {
+  void weigh(const std::vector<RowLabel>& labels) override {
     if (options_.class_weights.empty()) return;
     if (options_.class_weights != "balanced") return read_weights();
     // Rows divided by those that all classes would have if they were equally frequent.
-    std::map<std::string, uint64_t> counts = count_labels(labels);
+    std::map<std::string, uint64_t> counts = count_labels(texts_of(labels));
     for (const std::string& name : labels_->names()) {
       auto count = counts.find(name);
       double rows = count == counts.end() ? 0 : static_cast<double>(count->second);
@@ -157,19 +159,20 @@ class SingleLabel final : public TextTarget {
     }
   }
 
-  std::string fault(const std::string& label) const override {
-    if (labels_->find(label) >= 0) return "";
-    return fmt::format("label '{}' is not among the model's: {}", label, labels_->list());
+  std::string fault(const RowLabel& label) const override {
+    if (label.list) return std::string(kNoList);
+    if (labels_->find(label.text) >= 0) return "";
+    return fmt::format("label {} is not among the model's: {}", quote(label.text), labels_->list());
   }
 
-  void put(Example& example, const std::string* label) const override {
-    int64_t number = label ? labels_->find(*label) : -1;
+  void put(Example& example, const RowLabel* label) const override {
+    int64_t number = label && !label->list ? labels_->find(label->text) : -1;
     example["label"] = std::vector<int64_t>{std::max<int64_t>(number, 0)};
     if (!weights_.empty()) {
       example[kWeight] =
           std::vector<float>{number < 0 ? 0 : weights_.at(static_cast<size_t>(number))};
     }
-    if (number >= 0) example["gold"] = std::vector<std::string>{*label};
+    if (number >= 0) example["gold"] = std::vector<std::string>{label->text};
   }
 
   Schema schema() const override {
@@ -206,11 +209,21 @@ class SingleLabel final : public TextTarget {
   // "spam=2,ham=0.5"; classes that are not named count once.
   void read_weights() {
     weights_.assign(labels_->size(), 1.0F);
+    std::set<std::string> named;
     for (const std::string& part : split_list(options_.class_weights, ",", "class_weights")) {
       size_t sign = part.rfind('=');
-      int64_t label = sign == std::string::npos ? -1 : labels_->find(part.substr(0, sign));
+      std::string name = part.substr(0, sign);
+      int64_t label = sign == std::string::npos ? -1 : labels_->find(name);
+      if (sign != std::string::npos && label < 0) {
+        throw usage_error("--class_weights={}: there is no class {}; there are {}",
+                          options_.class_weights, quote(name), labels_->list());
+      }
       double weight = -1;
       if (label >= 0) {
+        if (!named.insert(name).second) {
+          throw usage_error("--class_weights={}: class {} is named twice", options_.class_weights,
+                            quote(name));
+        }
         const char *begin = part.data() + sign + 1, *end = part.data() + part.size();
         auto [at, failed] = std::from_chars(begin, end, weight);
         if (failed != std::errc() || at != end) weight = -1;
@@ -229,7 +242,15 @@ class SingleLabel final : public TextTarget {
     }
   }
 
+  static std::vector<std::string> texts_of(const std::vector<RowLabel>& labels) {
+    std::vector<std::string> texts;
+    texts.reserve(labels.size());
+    for (const RowLabel& label : labels) texts.push_back(label.text);
+    return texts;
+  }
+
   static constexpr double kMostWeight = 1e6;
+  static constexpr size_t kLeastLabels = 2;
   TargetOptions options_;
   std::shared_ptr<const Labels> labels_;
   std::vector<float> weights_;  // by class; empty: all 1

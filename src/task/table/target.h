@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/checked_json.h"
@@ -19,6 +21,18 @@ struct TargetOptions {
   std::string label_separator = ",";  // between the classes of a row
 };
 
+// What the label column says of a row: a text, or of JSON lines an array, whose items may hold
+// anything, the separator too.
+struct RowLabel {
+  RowLabel(std::string label) : text(std::move(label)) {}  // NOLINT(google-explicit-constructor)
+  RowLabel(const char* label) : text(label) {}             // NOLINT(google-explicit-constructor)
+  explicit RowLabel(std::vector<std::string> names) : list(std::move(names)) {}
+  bool is_empty() const { return text.empty() && !list; }
+
+  std::string text;
+  std::optional<std::vector<std::string>> list;
+};
+
 // Where labels are from, for messages.
 struct LabelColumn {
   std::string file, name;
@@ -30,22 +44,22 @@ class TextTarget {
   virtual ~TextTarget() = default;
 
   // From the labels of the rows to train on. Throws Error where they make no task.
-  virtual void learn(const std::vector<std::string>& labels, const LabelColumn& column) = 0;
+  virtual void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) = 0;
   // From what describe() said.
   virtual void take(const JsonValue& description) = 0;
   virtual bool is_known() const = 0;  // after either
   // Logs how the labels to train on are spread: what a model scores that has learnt nothing else.
-  virtual void report(const std::vector<std::string>& labels, const LabelColumn& column) const = 0;
+  virtual void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const = 0;
   // Weights that depend on how often classes are trained on.
-  virtual void weigh(const std::vector<std::string>& /*labels*/) {}
+  virtual void weigh(const std::vector<RowLabel>& /*labels*/) {}
 
   // Whether an empty label is one; else it says that it is not known.
   virtual bool may_be_empty() const { return false; }
   // What is wrong with a label ("label 'x' is not among …"); empty: nothing.
-  virtual std::string fault(const std::string& label) const = 0;
+  virtual std::string fault(const RowLabel& label) const = 0;
   // The schema's features of a row; zeros where the label is null or has a fault. A sound one is also
   // kept as the note `gold`.
-  virtual void put(Example& example, const std::string* label) const = 0;
+  virtual void put(Example& example, const RowLabel* label) const = 0;
   virtual Schema schema() const = 0;
   virtual LossTerm term() const = 0;
 

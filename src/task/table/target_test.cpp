@@ -20,7 +20,8 @@ using Strings = std::vector<std::string>;
 
 const LabelColumn kColumn = {"t.tsv", "label"};
 
-std::shared_ptr<TextTarget> learnt(std::shared_ptr<TextTarget> target, const Strings& labels) {
+std::shared_ptr<TextTarget> learnt(std::shared_ptr<TextTarget> target,
+                                   const std::vector<RowLabel>& labels) {
   target->learn(labels, kColumn);
   target->weigh(labels);
   return target;
@@ -28,7 +29,8 @@ std::shared_ptr<TextTarget> learnt(std::shared_ptr<TextTarget> target, const Str
 
 Example put(const TextTarget& target, const std::string& label) {
   Example example;
-  target.put(example, &label);
+  RowLabel of_row = label;
+  target.put(example, &of_row);
   return example;
 }
 
@@ -49,6 +51,34 @@ TEST(MultiLabel, ARowHasAnyNumberOfClassesEachOnce) {
   auto again = make_multi_label({});
   again->take(JsonValue(description, "bertrain.json", "task"));
   EXPECT_THAT(floats(put(*again, "blue"), "labels"), ElementsAre(1, 0, 0));
+}
+
+TEST(MultiLabel, AnArrayIsAListWhateverItsItemsHold) {
+  auto row = [](Strings names) { return RowLabel(std::move(names)); };
+  auto target = learnt(make_multi_label({}), {row({"b,c", "a"}), row({}), "a"});
+  EXPECT_EQ(target->outputs(), 2);
+  Example example;
+  RowLabel both = row({"b,c", "a"});
+  target->put(example, &both);
+  EXPECT_THAT(floats(example, "labels"), ElementsAre(1, 1));  // a; b,c
+  EXPECT_THAT(target->fault(row({"b"})), HasSubstr("label 'b' is not among"));
+  EXPECT_EQ(target->fault(row({})), "");
+  for (auto one : {learnt(make_single_label({}), {"[]", "a"}), make_regression({})}) {
+    EXPECT_THAT(one->fault(row({"a"})), HasSubstr("array"));
+    Example none;
+    target->put(none, nullptr);
+    EXPECT_FALSE(none.contains("gold"));
+  }
+}
+
+TEST(MultiLabel, NeedsOneClass) {
+  EXPECT_EQ(learnt(make_multi_label({}), {"", "only"})->outputs(), 1);
+  EXPECT_THAT(message_of([] {
+                learnt(make_multi_label({}), {"", " "});
+              }),
+              HasSubstr("t.tsv: no row has a label in column 'label'"));
+  EXPECT_THAT(message_of([] { learnt(make_single_label({}), {"only"}); }),
+              HasSubstr("has only the label 'only'; a classifier needs two"));
 }
 
 TEST(MultiLabel, ScoresCountDecisions) {

@@ -81,9 +81,9 @@ class AsRead final : public Stream<Example> {
       const PairInput& input = inputs[i];
       Example example;
       add_input(example, input.ids.data(), input.ids.size(), input.first);
-      const std::string* label = rows[i].label ? &*rows[i].label : nullptr;
+      const RowLabel* label = rows[i].label ? &*rows[i].label : nullptr;
       // An empty one says that it is not known.
-      if (label && label->empty() && !target_->may_be_empty()) label = nullptr;
+      if (label && label->is_empty() && !target_->may_be_empty()) label = nullptr;
       unknown_ += label && !target_->fault(*label).empty();
       target_->put(example, label);
       if (!rows[i].id.empty()) example["id"] = std::vector<std::string>{rows[i].id};
@@ -125,7 +125,7 @@ void TextData::add(const PairInput& input, TextRow row) {
   end_.push_back(ids_.size());
   first_.push_back(input.first);
   line_.push_back(row.line);
-  labels_.push_back(row.label.value_or(""));
+  labels_.push_back(std::move(row.label).value_or(""));
   row_ids_.push_back(std::move(row.id));
   cut_rows_ += input.cut > 0;
   longest_ = std::max<uint64_t>(longest_, input.ids.size() + input.cut);

@@ -27,7 +27,7 @@ class TextData {
 
   uint64_t size() const { return first_.size(); }
   const std::string& name() const { return name_; }
-  const std::vector<std::string>& labels() const { return labels_; }
+  const std::vector<RowLabel>& labels() const { return labels_; }
   uint64_t cut_rows() const { return cut_rows_; }
   Example example(uint64_t index) const;  // see text_example
   void report() const;                    // logs rows, lengths and how many were cut
@@ -38,7 +38,8 @@ class TextData {
   std::vector<uint64_t> end_;    // in ids_
   std::vector<uint32_t> first_;  // ids of segment 0
   std::vector<uint64_t> line_;
-  std::vector<std::string> labels_, row_ids_;
+  std::vector<RowLabel> labels_;
+  std::vector<std::string> row_ids_;
   std::shared_ptr<const TextTarget> target_;
   uint64_t cut_rows_ = 0, longest_ = 0;  // longest: in pieces, before the cut
 };

@@ -64,14 +64,29 @@ bool TextRowReader::next(TextRow& row) {
     if (!rows_->next(fields_)) return false;
   } while (only_ && fields_.at(*only_) != only_value_ && ++others_ > 0);
   row.line = rows_->line_number();
-  row.label.reset();
-  if (label_) row.label = std::string(strip(fields_.at(*label_)));
-  if (renamed_ && row.label == renamed_->first) row.label = renamed_->second;
+  row.label = label();
+  if (renamed_ && row.label && row.label->text == renamed_->first) row.label = renamed_->second;
   // One column may serve for several: the last use alone takes it.
   row.id = id_ ? fields_.at(*id_) : std::string();
   row.text_b = text_b_ ? fields_.at(*text_b_) : std::string();
   row.text = std::move(fields_.at(*text_));
   return true;
+}
+
+std::optional<RowLabel> TextRowReader::label() const {
+  FieldKind kind = label_ ? rows_->kind(*label_) : FieldKind::null;
+  if (kind == FieldKind::null) return std::nullopt;
+  if (kind == FieldKind::object) {
+    throw error("{}: the label is an object; a string, or an array of strings, is expected",
+                rows_->place());
+  }
+  if (kind == FieldKind::text) return RowLabel(std::string(strip(fields_.at(*label_))));
+  std::vector<std::string> names;
+  for (const std::string& item : rows_->list(*label_)) {
+    std::string_view name = strip(item);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return RowLabel(std::move(names));
 }
 
 void TextRowReader::report() const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "formats/rows.h"
+#include "task/table/target.h"
 
 namespace bertrain {
 
@@ -22,7 +23,8 @@ struct TextColumns {
 
 struct TextRow {
   std::string text, text_b;
-  std::optional<std::string> label;  // without blanks at its ends; absent: no such column
+  // Without blanks at its ends, or at those of an array's items. Absent: no such column, or null.
+  std::optional<RowLabel> label;
   std::string id;
   uint64_t line = 0;  // where the row begins in its file
 };
@@ -46,6 +48,8 @@ class TextRowReader {
   void report() const;
 
  private:
+  std::optional<RowLabel> label() const;  // of the row last read
+
   std::string label_name_;  // empty: there is none to look for
   std::unique_ptr<RowReader> rows_;
   std::optional<size_t> text_, text_b_, label_, id_, only_;
