@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "model/bert.h"
 #include "storage/storage.h"
+#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
@@ -53,6 +54,7 @@ Words read_words(const std::string& file, const Tokenizer& tokenizer) {
   auto lines = read_lines(file);
   std::string line;
   while (lines->next(line)) {
+    repair_utf8(line, InvalidUtf8::error, fmt::format("{}:{}", file, lines->line_number()));
     std::vector<WordSpan> parts = tokenizer.words(line);
     if (parts.empty()) continue;
     if (parts.size() > 1) {
