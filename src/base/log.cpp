@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/quote.h"
+
 namespace bertrain {
 namespace {
 
@@ -32,7 +34,8 @@ void log_beside(std::string_view line) {
 }
 
 void log_alone(std::string_view line) {
-  std::string whole = std::string(line) + "\n";
+  // Names from files may hold anything, and a terminal obeys control characters.
+  std::string whole = printable(line, "\n\t") + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 

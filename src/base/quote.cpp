@@ -4,6 +4,36 @@
 #include <fmt/format.h>
 
 namespace bertrain {
+namespace {
+
+void append_escaped(std::string& result, char c) {
+  auto byte = static_cast<unsigned char>(c);
+  if (c == '\n') {
+    result += "\\n";
+  } else if (c == '\t') {
+    result += "\\t";
+  } else if (c == '\r') {
+    result += "\\r";
+  } else if (byte < 0x20 || byte == 0x7f) {
+    result += fmt::format("\\x{:02x}", byte);
+  } else {
+    result += c;
+  }
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::string_view kept) {
+  std::string result;
+  for (char c : text) {
+    if (kept.find(c) != kept.npos) {
+      result += c;
+    } else {
+      append_escaped(result, c);
+    }
+  }
+  return result;
+}
 
 std::string quote(std::string_view text) {
   constexpr size_t kMost = 100;
@@ -15,20 +45,7 @@ std::string quote(std::string_view text) {
     }
   }
   std::string result = "'";
-  for (char c : shown) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\t') {
-      result += "\\t";
-    } else if (c == '\r') {
-      result += "\\r";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
+  for (char c : shown) append_escaped(result, c);
   if (shown.size() < text.size()) result += "…";
   return result + "'";
 }

@@ -11,6 +11,9 @@ namespace bertrain {
 // \n, \t, \x1b.
 std::string quote(std::string_view text);
 
+// The whole text, with control characters as in quote(), other than those in `kept`.
+std::string printable(std::string_view text, std::string_view kept = "");
+
 // 'a', 'b', 'c'; of more than 20 the number of the others: "'a', …, and 980 more".
 std::string quote_list(const std::vector<std::string>& texts);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "checkpoint/pytorch.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/sharded.h"
@@ -44,7 +45,17 @@ struct Found {
 };
 
 Found in_state(const std::string& uri) {
-  return {CheckpointFormat::tf_bundle, read_tf_state(uri).back()};
+  std::string prefix = read_tf_state(uri).back();
+  std::optional<uint64_t> size;
+  try {
+    size = storage_for(prefix).size(prefix + ".index");
+  } catch (const Error&) {  // a name that cannot be, too long for instance
+  }
+  if (!size && storage_for(prefix).list(prefix + ".data-").empty()) {
+    throw error("{}: it names the checkpoint {}, which is not there (there is no .index of it)",
+                uri, quote(prefix));
+  }
+  return {CheckpointFormat::tf_bundle, prefix};
 }
 
 std::optional<Found> find_file(const std::string& uri, uint64_t size) {

@@ -34,7 +34,9 @@ std::string folder_of(const std::string& uri) {
 // Where the file of a tensor is. An index from elsewhere must not reach for other files of this machine.
 std::string uri_of_shard(const std::string& index, const std::string& file,
                          const std::string& name) {
-  if (file.empty() || file.find_first_of("/\\") != std::string::npos || file == "..") {
+  // Nothing of the system takes a name with NUL whole.
+  if (file.empty() || file.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos ||
+      file == "..") {
     throw error("{}: tensor {} would be in {}; the name of a file in the same folder expected",
                 index, quote(name), quote(file));
   }

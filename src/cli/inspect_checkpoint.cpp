@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/inspect.h"
 
@@ -99,7 +100,7 @@ void describe_checkpoint(const std::string& path, const InspectOptions& options,
   for (const auto& [name, type] : tensors) {
     auto count = static_cast<uint64_t>(elements(type.shape));
     bytes += count * size_of(type.dtype);
-    if (!is_listed(tensors, name)) width = std::max(width, name.size());
+    if (!is_listed(tensors, name)) width = std::max(width, printable(name).size());
     slots += is_slot(tensors, name);
     if (!is_parameter(tensors, name, type)) continue;
     parameters += count;
@@ -116,7 +117,8 @@ void describe_checkpoint(const std::string& path, const InspectOptions& options,
   out << fmt::format("values      {} bytes\n", with_commas(bytes));
   for (const auto& [name, type] : tensors) {
     if (is_listed(tensors, name)) continue;
-    out << fmt::format("  {:<{}}  {}{}\n", name, width, to_string(type), slots_of(tensors, name));
+    out << fmt::format("  {:<{}}  {}{}\n", printable(name), width, to_string(type),
+                       printable(slots_of(tensors, name)));
   }
   if (!options.verify) return;
   for (const auto& [name, type] : tensors) reader->read(name);
