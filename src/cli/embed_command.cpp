@@ -160,6 +160,7 @@ void run_embed(Args args, std::ostream& out) {
   EmbedFlags o;
   if (wants_help(args)) return print_help(kEmbedCommand, o.each(), out);
   parse_only_options(args, o.each());
+  require_output_file(o.output_file);
   EmbeddingOptions embedding;
   embedding.input_file = o.model.input_file;
   embedding.invalid_utf8 = o.model.invalid_utf8;

@@ -12,6 +12,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "cli/model_source.h"
 #include "cli/prepare_command.h"
 #include "cli/trained_model.h"
@@ -40,10 +41,10 @@ struct EvaluateFlags {
 // Columns padded to the widest name. Names are counted in bytes, which only costs looks.
 void print_classes(const Json& classes, std::ostream& out) {
   size_t width = 5;
-  for (const auto& [name, value] : classes.items()) width = std::max(width, name.size());
+  for (const auto& [name, value] : classes.items()) width = std::max(width, printable(name).size());
   out << fmt::format("\n{:<{}}  precision  recall      f1  rows\n", "class", width);
   for (const auto& [name, value] : classes.items()) {
-    out << fmt::format("{:<{}}  {:9.4f}  {:6.4f}  {:6.4f}  {}\n", name, width,
+    out << fmt::format("{:<{}}  {:9.4f}  {:6.4f}  {:6.4f}  {}\n", printable(name), width,
                        value["precision"].get<double>(), value["recall"].get<double>(),
                        value["f1"].get<double>(), value["support"].get<uint64_t>());
   }
@@ -59,8 +60,8 @@ void print_confused(const Json& pairs, std::ostream& out) {
     auto first = pair["first_as_second"].get<uint64_t>();
     auto second = pair["second_as_first"].get<uint64_t>();
     out << fmt::format("  {} and {}: {} ({} of the first taken for the second)\n",
-                       pair["labels"][0].get<std::string>(), pair["labels"][1].get<std::string>(),
-                       first + second, first);
+                       printable(pair["labels"][0].get<std::string>()),
+                       printable(pair["labels"][1].get<std::string>()), first + second, first);
   }
 }
 
@@ -69,17 +70,31 @@ void print_confused(const Json& pairs, std::ostream& out) {
 // one to train on.
 constexpr const char* kRecords = "mem://evaluated_text/records.tfrecord";
 
-bool is_text_for(const std::string& model_dir, const std::string& input_file) {
-  std::optional<std::string> path = find_model_folder(model_dir);
-  if (!path || input_file.empty()) return false;
+bool is_text_for(const InferenceOptions& o) {
+  std::optional<std::string> path = find_model_folder(o.model_dir);
+  if (!path || o.input_file.empty()) return false;
   Json task = task_of(read_model_folder(*path), *path);
   if (task.is_null() || task["task"] != "pretraining") return false;
-  std::string first = expand_globs(input_file).at(0);
-  // A table is for a classifier: the task says so itself.
-  for (std::string_view end : {".tsv", ".csv", ".jsonl"}) {
-    if (first.ends_with(end)) return false;
+  refuse_idle_options(o, "pretraining");
+  std::string text, records;  // a file of either kind
+  for (const std::string& file : expand_globs(o.input_file)) {
+    bool is_text = is_read_once(file) || starts_like_text(file);
+    // Records that are damaged at their start are told from what never were any by their name alone.
+    if (!is_text && !o.skip_corrupt && file.find("tfrecord") == std::string::npos &&
+        storage_for(file).size(file).value_or(0) > 0 && !starts_like_tfrecord(file)) {
+      throw error(
+          "{}: neither text nor TFRecords: it begins with control characters, and not with the "
+          "length of a record",
+          file);
+    }
+    (is_text ? text : records) = file;
   }
-  return is_read_once(first) || starts_like_text(first);
+  if (!text.empty() && !records.empty()) {
+    throw usage_error(
+        "--input_file={}: {} is text and {} holds records; a call takes files of one kind",
+        o.input_file, text, records);
+  }
+  return !text.empty();
 }
 
 void prepare_text(const EvaluateFlags& o) {
@@ -124,7 +139,11 @@ void run_evaluate(Args args, std::ostream& out) {
   parse_only_options(args, o.each());
   require_between("eval_batch_size", o.eval_batch_size, 1, kMaxBatchSize);
   require_between("max_eval_steps", o.max_eval_steps, 0, std::numeric_limits<int64_t>::max());
-  if (is_text_for(o.inference.model_dir, o.inference.input_file)) {
+  if (is_text_for(o.inference)) {
+    if (o.inference.skip_corrupt) {
+      throw usage_error("--skip_corrupt has no effect here: it is for records, and {} is text",
+                        o.inference.input_file);
+    }
     prepare_text(o);
     o.inference.input_file = kRecords;
   }

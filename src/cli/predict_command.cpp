@@ -24,9 +24,12 @@ struct PredictOptions {
       inference.each(v);
       v("output_file", output_file, "where rows go; - is standard output");
       v("output_format", output_format,
-        "jsonl or tsv; of squad json, which is predictions.json with its neighbours, or jsonl; of "
-        "a tagger conll (the input's lines with their tags), conlleval (the tags behind the last "
-        "column) or jsonl (default: jsonl, of squad json, of a tagger conll)");
+        "jsonl; or tsv, with a column for each class (its name, or probability:name where a class "
+        "is "
+        "called as another column); of squad json, which is predictions.json with its neighbours, "
+        "or "
+        "jsonl; of a tagger conll (the input's lines with their tags), conlleval (the tags behind "
+        "the last column) or jsonl (default: jsonl, of squad json, of a tagger conll)");
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
@@ -56,6 +59,7 @@ void run_predict(Args args, std::ostream& out) {
   parse_only_options(args, o.each());
   bool any_format = o.output_format.empty() || o.output_format == "json";
   if (!any_format) require_output_format(o.output_format);  // before anything is loaded
+  require_output_file(o.output_file);
   require_between("top_k", o.inference.top_k, 1, 1000);
   require_between("predict_batch_size", o.predict_batch_size, 0, kMaxBatchSize);
   bool follow = is_read_once(o.inference.input_file);

@@ -176,6 +176,14 @@ void report_instances(const InstanceCounts& counts, const PrepareOptions& option
   if (counts.pairs.dropped > 0) {
     log_warning("{} texts of a single token made no pair and were left out", counts.pairs.dropped);
   }
+  if (counts.instances == 0) {
+    throw error(
+        "{}: no example can be made of it: each needs two tokens at least, and a word that the "
+        "vocabulary lacks, or that is longer than --max_input_chars_per_word, is one; text of "
+        "several "
+        "words is expected",
+        options.input_file);
+  }
   double wanted = static_cast<double>(options.max_seq_length) * options.masked_lm_prob;
   if (static_cast<double>(options.max_predictions_per_seq) + 1 <= wanted) {
     log_warning("--max_predictions_per_seq={} masks less than told: {:.0f} tokens are {} of {}",

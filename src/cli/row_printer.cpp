@@ -130,20 +130,28 @@ class TagJsonPrinter final : public RowPrinter {
   }
 };
 
-// Every row has every column, in one order; what is not known is empty.
+// Every row has every column, in one order; what is not known is empty. A class's column has its name;
+// where a class is called as one of the other columns, all of them begin with "probability:".
 class TsvPrinter final : public RowPrinter {
  public:
   TsvPrinter(std::string task, std::vector<std::string> labels, std::string separator)
       : task_(std::move(task)), labels_(std::move(labels)), separator_(std::move(separator)) {}
 
   std::string head() const override {
-    std::string text = "id";
-    text += task_ == "regression"   ? "\tvalue"
-            : task_ == "multilabel" ? "\tlabels"
-                                    : "\tlabel\tprobability";
-    text += "\tgold\tloss";
-    for (const std::string& label : labels_) text += "\t" + field(label);
-    return text + "\n";
+    std::vector<std::string> columns = {"id"};
+    if (task_ == "classification") {
+      columns.insert(columns.end(), {"label", "probability"});
+    } else {
+      columns.emplace_back(task_ == "regression" ? "value" : "labels");
+    }
+    columns.insert(columns.end(), {"gold", "loss"});
+    bool taken = std::ranges::any_of(labels_, [&](const std::string& label) {
+      return std::ranges::find(columns, field(label)) != columns.end();
+    });
+    for (const std::string& label : labels_) {
+      columns.push_back((taken ? "probability:" : "") + field(label));
+    }
+    return fmt::format("{}\n", fmt::join(columns, "\t"));
   }
 
   std::string line(const Example& row) const override {

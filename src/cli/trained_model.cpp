@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/machine.h"
 #include "cli/devices.h"
@@ -11,6 +12,7 @@
 #include "cli/model_source.h"
 #include "cli/tagging_options.h"
 #include "cli/training_options.h"
+#include "formats/rows.h"
 #include "storage/storage.h"
 #include "task/inference/fill_mask.h"
 #include "train/signals.h"
@@ -67,6 +69,38 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("memory", memory, "limit as 8GiB or 75%; empty: 80% of what the machine or cgroup allows");
 }
 
+void refuse_idle_options(const InferenceOptions& o, std::string_view task) {
+  auto refuse = [&](bool given, std::string_view option, std::string_view why) {
+    if (given) throw usage_error("--{} has no effect here: {}", option, why);
+  };
+  bool pretrained = task == "pretraining";
+  if (!pretrained) {
+    refuse(o.skip_corrupt, "skip_corrupt", "it is for records, which this model does not read");
+    refuse(o.top_k != kTopK, "top_k", "it is for what a pre-trained model puts in [MASK]");
+  }
+  if (pretrained || task == "squad") {
+    const std::string_view why =
+        pretrained
+            ? "the model is a pre-trained one, which reads lines of text or records, no table"
+            : "the model answers questions, and reads SQuAD's JSON and no table";
+    refuse(!o.text_column.empty(), "text_column", why);
+    refuse(!o.text_b_column.empty(), "text_b_column", why);
+    refuse(!o.label_column.empty(), "label_column", why);
+    refuse(!o.id_column.empty(), "id_column", why);
+    refuse(!o.format.empty(), "format", why);
+    refuse(o.header.has_value(), "header", why);
+    refuse(o.bad_rows != InferenceOptions().bad_rows, "bad_rows", why);
+  }
+  if (!pretrained || !is_named_as_rows(o.input_file)) return;
+  throw usage_error(
+      "--input_file={}: by its name a table, and the model is a pre-trained one, which reads lines "
+      "of "
+      "text or records: finetune makes a model that labels rows; for the texts alone, write them "
+      "to a "
+      "file of one text a line (.txt)",
+      o.input_file);
+}
+
 TrainedModel::TrainedModel(const InferenceOptions& options, std::string split, int64_t batch_size) {
   open(options, std::move(split), batch_size, nullptr);
 }
@@ -91,6 +125,8 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   if (description_.is_null() && !make) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
+  if (!make)
+    refuse_idle_options(o, JsonValue(description_, task_file(*path), "task").at("task").text());
   TaskOptions task;
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);

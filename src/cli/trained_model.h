@@ -13,6 +13,8 @@
 
 namespace bertrain {
 
+inline constexpr int64_t kTopK = 5;
+
 struct InferenceOptions {
   std::string model_dir, input_file;
   std::string text_column, text_b_column, label_column, id_column, format;
@@ -20,8 +22,8 @@ struct InferenceOptions {
   std::optional<bool> header;
   TagColumns tagging;
   bool skip_corrupt = false;
-  int64_t top_k = 5;   // of predict: pieces for a mask
-  SquadOptions squad;  // of a model that answers questions
+  int64_t top_k = kTopK;  // of predict: pieces for a mask
+  SquadOptions squad;     // of a model that answers questions
   std::string device = "cpu", dtype = "fp32", memory;
   int64_t threads = 0, replicas = 0;
 
@@ -30,6 +32,11 @@ struct InferenceOptions {
 
 // Defaults, of a command that reads standard input where no file is named.
 InferenceOptions from_standard_input();
+
+// Throws a usage error for an option that says something about tables, where the model (`task`, as
+// Task::describe() names it) reads none, or about records or masks, where it is no pre-trained one; and
+// for a file named as a table where that is what it is.
+void refuse_idle_options(const InferenceOptions& options, std::string_view task);
 
 // The task that the folder was trained for, on the rows of input_file, with its weights on a
 // backend. Needs nothing beside the folder. Throws Error when a weight is missing, and usage errors

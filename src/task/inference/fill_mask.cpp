@@ -107,10 +107,11 @@ class FillMask final : public Task {
   Schema schema() const override { return {{"mask_weights", {DType::f32, Axis::target, {}}}}; }
   std::vector<LossTerm> terms() const override { return {}; }
   ExampleStream examples(std::string_view) const override {
-    auto without = std::make_shared<uint64_t>(0);
+    auto without = std::make_shared<uint64_t>(0), cut_off = std::make_shared<uint64_t>(0);
+    const std::string name(tokenizer_->special().mask);
     int32_t mask = tokenizer_->vocabulary().id(tokenizer_->special().mask);
-    const auto finish = [without, mask](const PairInput& input, std::string_view place,
-                                        Example& example) {
+    const auto finish = [without, cut_off, name, mask](const PairInput& input,
+                                                       std::string_view place, Example& example) {
       std::vector<int64_t> positions;
       for (size_t i = 0; i < input.ids.size(); ++i) {
         if (input.ids[i] == mask) positions.push_back(static_cast<int64_t>(i));
@@ -120,13 +121,24 @@ class FillMask final : public Task {
                     kMostMasks);
       }
       *without += positions.empty();
+      *cut_off += positions.empty() && input.cut > 0 &&
+                  strings(example, "text").at(0).find(name) != std::string::npos;
       example["mask_weights"] = std::vector<float>(positions.size(), 1.0F);
       example["target_positions"] = std::move(positions);
     };
-    const auto at_end = [without, file = options_.input_file,
-                         mask_name = tokenizer_->special().mask](int64_t lines) {
-      if (*without == 0) return;
-      log_warning("{}: {} of {} texts have no {} to fill", file, *without, lines, mask_name);
+    const auto at_end = [without, cut_off, name, file = options_.input_file,
+                         length = options_.max_seq_length](int64_t lines) {
+      if (*without > *cut_off) {
+        log_warning("{}: {} of {} texts have no {} to fill", file, *without - *cut_off, lines,
+                    name);
+      }
+      if (*cut_off > 0) {
+        log_warning(
+            "{}: {} of {} texts have {} only where they are cut off, beyond the model's {} pieces, "
+            "so "
+            "that nothing is filled; shorter texts are needed",
+            file, *cut_off, lines, name, length);
+      }
     };
     return read_text_lines({options_.input_file, options_.invalid_utf8, options_.max_seq_length},
                            tokenizer_, told_, finish, at_end);
