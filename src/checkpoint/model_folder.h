@@ -36,7 +36,10 @@ struct ModelFolder {
   bool special_tokens_in_text = false;  // [SEP] in a text is that piece, not text
   int64_t max_length = 512;             // tokens of an example at most
 
-  bool is_roberta() const { return config.value("model_type", "") == "roberta"; }
+  bool is_roberta() const {
+    auto type = config.find("model_type");
+    return type != config.end() && *type == "roberta";
+  }
 
   Json bertrain = Json::object();  // kept in bertrain.json as it is: Task::describe() and so on
 };

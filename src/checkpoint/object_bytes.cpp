@@ -15,7 +15,7 @@
 namespace bertrain {
 namespace {
 
-// Null when the system cannot map it (a pipe, a file system without mappings): then it is read.
+// Null when the system cannot map it (a file system without mappings): then it is read.
 // `size` becomes the size of what was opened, which a replacement under the same name cannot
 // change.
 std::shared_ptr<const std::byte[]> map_file(const std::string& path, uint64_t& size) {
@@ -39,6 +39,7 @@ std::shared_ptr<const std::byte[]> map_file(const std::string& path, uint64_t& s
 ObjectBytes::ObjectBytes(std::string_view uri) : uri_(uri) {
   std::optional<uint64_t> size = storage_for(uri).size(uri);
   if (!size) throw error("{}: no such file", uri);
+  refuse_pipe(uri);  // opening it would wait for a writer
   size_ = *size;
   if (is_local(uri)) mapped_ = map_file(uri_, size_);
 }

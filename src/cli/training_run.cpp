@@ -212,7 +212,7 @@ void TrainingRun::refuse_fewer_steps(int64_t done) const {
 // Of a finished run whose model is there: predictions that somebody removed, or that are of other
 // rows than the command names, are made by that model; the checkpoints may be gone.
 void TrainingRun::complete(std::ostream& out) {
-  Json results = run_.record()["finished"].value("results", Json::object());
+  Json results = run_.finished_results();
   std::string text =
       fmt::format("already at step {} of {}: nothing to train; the model is in {}\n",
                   results.value("last_step", job_.steps), job_.steps, run_.file("model"));

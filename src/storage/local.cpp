@@ -27,6 +27,18 @@ FileDescriptor open_to_read(const std::string& path) {
   return fd;
 }
 
+// Of ranges that are read at their place, which a pipe has none of; opening one would wait for a writer.
+FileDescriptor open_file(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.is_open()) throw error("{}: {}", path, std::strerror(errno));
+  struct stat status;
+  if (::fstat(fd.number(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw error("{}: is a {}; a file is expected", path,
+                S_ISDIR(status.st_mode) ? "directory" : "pipe or a device");
+  }
+  return fd;
+}
+
 class LocalBytes : public ByteReader {
  public:
   LocalBytes(std::string name, FileDescriptor fd) : name_(std::move(name)), fd_(std::move(fd)) {}
@@ -69,7 +81,7 @@ std::optional<uint64_t> LocalStorage::size(std::string_view uri) {
 
 void LocalStorage::read(std::string_view uri, uint64_t offset, std::span<std::byte> into) {
   std::string path(uri);
-  FileDescriptor fd = open_to_read(path);
+  FileDescriptor fd = open_file(path);
   size_t done = 0;
   while (done < into.size()) {
     ssize_t n = ::pread(fd.number(), into.data() + done, into.size() - done,

@@ -87,9 +87,9 @@ std::vector<std::string> expand_globs(std::string_view list) {
   return names;
 }
 
-std::string read_text(std::string_view uri) { return read_text_up_to(uri, UINT64_MAX); }
+namespace {
 
-std::string read_text_up_to(std::string_view uri, uint64_t most) {
+std::string read_whole(std::string_view uri, uint64_t most) {
   std::unique_ptr<ByteReader> bytes = read_bytes(uri);
   std::string text;
   for (size_t block = size_t{64} << 10;; block = std::min(block * 2, size_t{64} << 20)) {
@@ -109,6 +109,15 @@ std::string read_text_up_to(std::string_view uri, uint64_t most) {
   }
 }
 
+}  // namespace
+
+std::string read_text(std::string_view uri) { return read_whole(uri, UINT64_MAX); }
+
+std::string read_text_up_to(std::string_view uri, uint64_t most) {
+  if (uri != "-") refuse_pipe(uri);
+  return read_whole(uri, most);
+}
+
 void write_text(std::string_view uri, std::string_view text) {
   std::unique_ptr<Writer> writer = storage_for(uri).create(uri, Exists::replace);
   writer->append(std::as_bytes(std::span(text)));
@@ -124,6 +133,10 @@ bool is_read_once(std::string_view uri) {
   std::filesystem::file_status status = std::filesystem::status(uri, none);
   return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
          !std::filesystem::is_directory(status);
+}
+
+void refuse_pipe(std::string_view uri) {
+  if (is_read_once(uri)) throw error("{}: is a pipe or a device; a file is expected", uri);
 }
 
 bool same_object(std::string_view a, std::string_view b) {

@@ -55,7 +55,8 @@ std::vector<std::string> expand_globs(std::string_view list);
 
 std::string read_text(std::string_view uri);  // the whole object, gzip unpacked
 // The same, but throws Error that names the file when it has more than `most` bytes, counted after
-// gzip is unpacked: a small packed file can hold any amount.
+// gzip is unpacked: a small packed file can hold any amount. A pipe or a device is an Error before it is
+// opened, as nobody may be writing to what merely has the name of a model's file.
 std::string read_text_up_to(std::string_view uri, uint64_t most);
 void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
@@ -65,7 +66,8 @@ std::string without_slashes(std::string_view uri);
 // Whether what is read is gone: "-", pipes, devices, sockets; not regular files, nor objects. Such a
 // name must be opened once only, and nothing of it can be looked at in advance.
 bool is_read_once(std::string_view uri);
-bool is_local(std::string_view uri);  // a path, and no SCHEME://NAME
+void refuse_pipe(std::string_view uri);  // an Error where it is one of these
+bool is_local(std::string_view uri);     // a path, and no SCHEME://NAME
 
 // Whether two names are those of one object: the same path however it is written, or one file under
 // two names (links). Objects that are not there yet are compared by their path.

@@ -424,6 +424,14 @@ std::optional<int64_t> RunDirectory::finished_step() const {
       .integer(0, INT64_MAX);
 }
 
+Json RunDirectory::finished_results() const {
+  JsonValue finished(record_["finished"], file("run.json"), "finished");
+  std::optional<JsonValue> results = finished.find("results");
+  if (!results) return Json::object();
+  if (auto step = results->find("last_step")) step->integer(0, INT64_MAX);
+  return results->json();
+}
+
 void RunDirectory::logged(const std::function<void()>& work) {
   try {
     work();

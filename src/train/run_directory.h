@@ -68,6 +68,7 @@ class RunDirectory {
   void inexact(std::string_view reason) const;
   void finish(int64_t step, const Json& results);  // marks the run as done
   std::optional<int64_t> finished_step() const;    // nullopt: the run is not done
+  Json finished_results() const;  // of a run that is done: what finish() was given; {}: not there
   // Calls `work`; what it throws is also written to log.txt.
   void logged(const std::function<void()>& work);
   // Lines for log.txt alone: results that went to a command's stream.
