@@ -77,6 +77,33 @@ std::vector<std::string> labels_of(const Json& names, const std::string& uri) {
   return all;
 }
 
+std::string problem_type_of(const Json& config, const std::string& uri) {
+  std::optional<JsonValue> type = JsonValue(config, uri).find("problem_type");
+  if (!type || type->is_null()) return "";
+  for (const char* known :
+       {"regression", "single_label_classification", "multi_label_classification"}) {
+    if (type->json() == known) return known;
+  }
+  type->fail("regression, single_label_classification or multi_label_classification");
+}
+
+// An output layer that is not the word embeddings, which is no part of a masked LM here.
+void refuse_untied(const Json& config, std::string_view directory) {
+  auto tied = config.find("tie_word_embeddings");
+  if (tied == config.end() || *tied != false || !is_checkpoint(directory)) return;
+  auto weights = open_checkpoint(directory);
+  for (const auto& [name, type] : weights->tensors()) {
+    if (!name.ends_with("cls.predictions.decoder.weight") &&
+        !name.ends_with("lm_head.decoder.weight")) {
+      continue;
+    }
+    throw error(
+        "{}: tie_word_embeddings is false, and '{}' in {} an output layer of its own; true "
+        "expected, as this program has no other",
+        join_path(directory, kConfig), name, weights->uri());
+  }
+}
+
 // Settings of transformers' tokenizer that would give other tokens than ours: better said than
 // trained on. Tokens are texts, or objects with the text as "content".
 void refuse_other_tokenizers(const JsonValue& config, bool roberta) {
@@ -147,6 +174,13 @@ void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   read_longest_word(json, uri, folder);
   auto normalizer = json.find("normalizer");
   if (normalizer == json.end() || !normalizer->is_object()) return;
+  auto chinese = normalizer->find("handle_chinese_chars");
+  if (chinese != normalizer->end() && *chinese == false) {
+    throw error(
+        "{}: normalizer.handle_chinese_chars is false; true expected, as this program tokenizes in "
+        "no other way",
+        uri);
+  }
   auto lower = normalizer->find("lowercase");
   if (lower == normalizer->end() || !lower->is_boolean()) return;
   if (folder.says_casing && *lower != folder.do_lower_case) {
@@ -158,6 +192,13 @@ void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   }
   folder.do_lower_case = lower->get<bool>();
   auto strip = normalizer->find("strip_accents");
+  if (folder.strip_accents && strip != normalizer->end() && strip->is_boolean() &&
+      *strip != *folder.strip_accents) {
+    throw error(
+        "{}: normalizer.strip_accents is {}, but {} has strip_accents = {}; correct the one that "
+        "the model was not trained with",
+        uri, strip->get<bool>(), kTokenizerConfig, *folder.strip_accents);
+  }
   if (!folder.says_casing && !folder.strip_accents && strip != normalizer->end() &&
       strip->is_boolean()) {
     folder.strip_accents = strip->get<bool>();
@@ -165,15 +206,44 @@ void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   folder.says_casing = true;
 }
 
-// A folder of transformers whose classifier has no names for its classes, as it leaves out what is
-// its default: two, or as many as older files say.
-void add_default_labels(ModelFolder& folder) {
-  if (!folder.labels.empty() || folder.problem_type == "regression" ||
-      !folder.architecture.ends_with("ForSequenceClassification")) {
-    return;
+// Classes of the pooled classifier that the weights have under transformers' names; a classifier of tokens
+// has no pooler.
+std::optional<uint64_t> classes_of(std::string_view directory, bool roberta) {
+  if (!is_checkpoint(directory)) return std::nullopt;
+  std::optional<uint64_t> classes;
+  bool pooled = roberta;
+  std::string_view head = roberta ? "classifier.out_proj.weight" : "classifier.weight";
+  auto weights = open_checkpoint(directory);
+  for (const auto& [name, type] : weights->tensors()) {
+    pooled = pooled || name.ends_with("pooler.dense.weight");
+    if ((name == head || name == fmt::format("module.{}", head)) && type.shape.size() == 2) {
+      classes = static_cast<uint64_t>(type.shape[0]);
+    }
   }
+  return pooled ? classes : std::nullopt;
+}
+
+// A folder of transformers whose classifier has no names for its classes, as it leaves out what is
+// its default: two, or as many as older files say; or which does not say its class, but has its weights.
+void add_default_labels(ModelFolder& folder, std::string_view directory) {
+  std::string_view kind = "ForSequenceClassification";
+  bool unnamed = folder.architecture.empty();
+  if (!unnamed && (!folder.architecture.ends_with(kind) || !folder.labels.empty())) return;
+  std::optional<uint64_t> there = classes_of(directory, folder.is_roberta());
+  if (unnamed && !there) return;
+  if (unnamed)
+    folder.architecture = fmt::format("{}{}", folder.is_roberta() ? "Roberta" : "Bert", kind);
+  bool regression = folder.problem_type == "regression";
+  if (!folder.labels.empty() || (regression && !there)) return;
   Json count = take(folder.config, "num_labels");
-  uint64_t classes = count.is_number_unsigned() ? count.get<uint64_t>() : 2;
+  uint64_t classes = count.is_number_unsigned() ? count.get<uint64_t>() : regression ? 1 : 2;
+  if (there && *there != classes) {
+    throw error(
+        "{}: {} classes (num_labels, or the default), but the classifier in the weights "
+        "has "
+        "{}; id2label names them",
+        join_path(directory, kConfig), classes, *there);
+  }
   for (uint64_t i = 0; i < std::min<uint64_t>(classes, kMostKeys); ++i) {
     folder.labels.push_back(fmt::format("LABEL_{}", i));
   }
@@ -268,9 +338,8 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   folder.labels = labels_of(take(folder.config, "id2label"), config);
   folder.config.erase("label2id");
-  if (Json type = take(folder.config, "problem_type"); type.is_string()) {
-    folder.problem_type = type.get<std::string>();
-  }
+  folder.problem_type = problem_type_of(folder.config, config);
+  folder.config.erase("problem_type");
   if (Json rate = take(folder.config, "classifier_dropout"); rate.is_number()) {
     folder.classifier_dropout = rate.get<double>();
   }
@@ -287,7 +356,13 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   std::string ours = join_path(directory, kOurs);
   folder.bertrain = is_there(ours) ? read_json(ours) : Json();
-  if (folder.bertrain.is_null()) add_default_labels(folder);
+  refuse_untied(folder.config, directory);
+  if (folder.bertrain.is_null()) add_default_labels(folder, directory);
+  if (folder.problem_type == "regression" && folder.labels.size() > 1) {
+    throw error(
+        "{}: problem_type is \"regression\", which has one output here, and there are {} labels",
+        config, folder.labels.size());
+  }
   return folder;
 }
 

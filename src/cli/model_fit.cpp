@@ -2,6 +2,7 @@
 #include "cli/model_fit.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tf2_objects.h"
+#include "text/byte_bpe.h"
 
 namespace bertrain {
 namespace {
@@ -35,6 +37,93 @@ void require_heads(const std::string& weights, const BertConfig& config, const s
   if (!heads || *heads == config.num_attention_heads) return;
   throw error("{}: its attention has {} heads, and {} says {} (num_attention_heads)", reader->uri(),
               *heads, place, config.num_attention_heads);
+}
+
+void require_tied(const CheckpointReader& weights) {
+  constexpr std::string_view kTable = "embeddings.word_embeddings.weight";
+  std::string table;
+  for (const auto& [name, type] : weights.tensors()) {
+    if (name.ends_with(kTable)) table = name;
+  }
+  auto compare = [&](const std::string& decoder, const std::string& tied) {
+    if (!weights.tensors().contains(decoder) || !weights.tensors().contains(tied)) return;
+    Array a = weights.read(decoder), b = weights.read(tied);
+    if (a.type == b.type && std::memcmp(a.bytes.get(), b.bytes.get(), a.byte_size()) == 0) return;
+    throw error(
+        "{}: '{}' is not equal to '{}': an output layer of its own, which this program has not "
+        "(its "
+        "masked LM has the word embeddings for one)",
+        weights.uri(), decoder, tied);
+  };
+  for (const char* wrapper : {"", "module."}) {
+    for (const char* head : {"cls.predictions.", "lm_head."}) {
+      std::string start = std::string(wrapper) + head;
+      compare(start + "decoder.weight", table);
+      compare(start + "decoder.bias", start + "bias");
+    }
+  }
+}
+
+void require_padding(const Tokenizer& tokenizer, const BertConfig& config,
+                     const std::string& place) {
+  if (!tokenizer.byte_bpe() || config.family != Family::roberta) return;
+  int32_t id = tokenizer.vocabulary().find(tokenizer.special().pad);
+  if (id == config.first_position - 1) return;
+  throw error(
+      "{}: pad_token_id is {}, and {} has the id {} in {}: all positions would be others than the "
+      "model's",
+      place, config.first_position - 1, tokenizer.special().pad, id, tokenizer.vocabulary().name());
+}
+
+void require_same_pieces(const Tokenizer& given, const Tokenizer& own) {
+  if ((given.byte_bpe() == nullptr) != (own.byte_bpe() == nullptr))
+    return;  // the shape is held against it
+  const Vocabulary &mine = given.vocabulary(), &theirs = own.vocabulary();
+  for (size_t id = 0; id < std::min(mine.size(), theirs.size()); ++id) {
+    if (mine.tokens()[id] == theirs.tokens()[id]) continue;
+    throw usage_error(
+        "--vocab_file={}: its piece {} is '{}', and that of the model's own {} is '{}': ids would "
+        "mean other pieces than in training",
+        mine.name(), id, mine.tokens()[id], theirs.name(), theirs.tokens()[id]);
+  }
+  if (!given.byte_bpe() || !own.byte_bpe()) return;
+  const auto &merges = given.byte_bpe()->merges, &known = own.byte_bpe()->merges;
+  auto same = [](const ByteBpeMerge& a, const ByteBpeMerge& b) {
+    return a.left == b.left && a.right == b.right && a.result == b.result;
+  };
+  auto [mine_at, known_at] =
+      std::mismatch(merges.begin(), merges.end(), known.begin(), known.end(), same);
+  if (mine_at == merges.end() && known_at == known.end()) return;
+  throw usage_error(
+      "--vocab_file={}: {} merges, of {} in the model's own {}; they differ from merge {} on",
+      mine.name(), merges.size(), known.size(), theirs.name(), mine_at - merges.begin() + 1);
+}
+
+void require_same_ids(const Vocabulary& vocabulary, const std::string& tokenizer_json) {
+  std::optional<Vocabulary> newer = Vocabulary::read_tokenizer(tokenizer_json, {});
+  if (!newer) return;
+  for (size_t id = 0; id < std::min(vocabulary.size(), newer->size()); ++id) {
+    const std::string &old = vocabulary.tokens()[id], &other = newer->tokens()[id];
+    if (old.empty() || other.empty() || other == old)
+      continue;  // of equal lines the last has its id
+    throw error(
+        "{}: the piece {} is '{}', and '{}' in {}; correct the one that the model was not "
+        "trained with",
+        vocabulary.name(), id, old, other, tokenizer_json);
+  }
+}
+
+void require_same_shape(const BertConfig& given, const std::string& file, const BertConfig& own,
+                        const std::string& place) {
+  if (given.family != own.family) return;  // the vocabulary tells which one is right
+  Json mine = config_to_hugging_face(given), theirs = config_to_hugging_face(own);
+  for (const char* key : {"hidden_act", "layer_norm_eps", "num_attention_heads", "pad_token_id"}) {
+    if (mine[key] == theirs[key]) continue;
+    throw usage_error(
+        "--bert_config_file={}: {} is {}, and {} says {} of its model (in transformers' terms); "
+        "leave the option out, or correct what is wrong",
+        file, key, mine[key].dump(), place, theirs[key].dump());
+  }
 }
 
 void require_casing(const Tokenizer& tokenizer, bool said) {

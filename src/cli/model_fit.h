@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "model/config.h"
 #include "text/tokenizer.h"
 
@@ -12,6 +13,25 @@ namespace bertrain {
 // Throws Error when the weights know the number of their attention heads (TensorFlow 2's do) and it is
 // not the configuration's; `place` has the latter. In all other formats no shape depends on it.
 void require_heads(const std::string& weights, const BertConfig& config, const std::string& place);
+
+// The output layer of a masked LM is its word embeddings here, and its bias the head's. Throws Error naming
+// both tensors when a file of transformers has a layer or a bias of its own with other values.
+void require_tied(const CheckpointReader& weights);
+
+// Positions of a RoBERTa are counted from its configuration's padding on: an Error when that is not its
+// vocabulary's.
+void require_padding(const Tokenizer& tokenizer, const BertConfig& config,
+                     const std::string& place);
+
+// What is given beside a model that has its own. Pieces: one list must continue the other, and merges be
+// equal. Shapes: what no weight's shape shows, as the activation. Else a usage error with
+// what differs on both sides.
+void require_same_pieces(const Tokenizer& given, const Tokenizer& own);
+// vocab.txt and the tokenizer.json beside it, which other programs read: an Error where one id is two
+// pieces.
+void require_same_ids(const Vocabulary& vocabulary, const std::string& tokenizer_json);
+void require_same_shape(const BertConfig& given, const std::string& file, const BertConfig& own,
+                        const std::string& place);
 
 // Lower-casing, and pieces with capital letters that it never meets: an Error, or a warning where the
 // model's own files ask for it (`said`). The other way around a warning.

@@ -131,6 +131,15 @@ std::string vocabulary_file(const std::string& path) {
   return !exists(file) && exists(newer) ? newer : file;
 }
 
+namespace {
+
+bool has_vocabulary(const ModelFolder& folder, const std::string& path) {
+  if (!folder.is_roberta()) return exists(vocabulary_file(path));
+  return exists(join_path(path, "tokenizer.json")) || exists(join_path(path, "vocab.json"));
+}
+
+}  // namespace
+
 std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const std::string& path) {
   TokenizerOptions options = {.do_lower_case = folder.do_lower_case,
                               .strip_accents = folder.strip_accents,
@@ -150,6 +159,9 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
                 is_directory(file) ? "a directory, and no file" : "not there");
   }
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
+  if (std::string newer = join_path(path, "tokenizer.json"); exists(newer)) {
+    require_same_ids(vocabulary, newer);
+  }
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
 }
 
@@ -158,6 +170,17 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     JsonValue ours(folder.bertrain, task_file(path));
     if (std::optional<JsonValue> task = ours.find("task"); task && !task->is_null()) {
       task->at("task").text();
+      if (auto labels = task->find("labels"); labels && !folder.labels.empty()) {
+        std::vector<std::string> names = labels->texts();
+        if (names != folder.labels) {
+          auto at = std::ranges::mismatch(names, folder.labels).in1 - names.begin();
+          throw error(
+              "{}: task.labels are not those of id2label in {}: {} and {}, which differ from "
+              "number {} on",
+              task_file(path), join_path(path, "config.json"), names.size(), folder.labels.size(),
+              at);
+        }
+      }
       return task->json();
     }
   }
@@ -196,6 +219,7 @@ std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   }
   reader = widen_floats(std::move(reader));
   if (!are_hugging_face(names)) return reader;
+  require_tied(*reader);
   return rename_tensors(std::move(reader), from_hugging_face, is_kernel);
 }
 
@@ -229,7 +253,7 @@ void ModelOptions::read_init_checkpoint() {
   std::string uri = open_checkpoint(path)->uri();
   folder_path_ = uri.substr(0, uri.rfind('/') == std::string::npos ? 0 : uri.rfind('/') + 1);
   std::string vocabulary = folder_path_ + "vocab.txt";
-  if (exists(vocabulary)) text.vocab_file = vocabulary;
+  if (exists(vocabulary)) text.vocab_file = own_vocabulary_ = vocabulary;
 }
 
 bool ModelOptions::has_other_head(const Json& task) const {
@@ -253,6 +277,13 @@ std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
   }
   std::shared_ptr<const Tokenizer> made = make_tokenizer();
   if (!init_checkpoint.empty()) require_casing(*made, said);
+  if (!text.vocab_file.empty()) {
+    if (folder_ && has_vocabulary(*folder_, folder_path_)) {
+      require_same_pieces(*made, *tokenizer_of(*folder_, folder_path_));
+    } else if (!own_vocabulary_.empty() && !same_object(text.vocab_file, own_vocabulary_)) {
+      require_same_pieces(*made, Tokenizer(Vocabulary::read(own_vocabulary_, {}), {}));
+    }
+  }
   return made;
 }
 
@@ -318,7 +349,16 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
         "large), --bert_config_file, or --init_checkpoint");
   }
   vocabulary.check_fits(config.vocab_size, place);
+  require_padding(tokenizer, config, place);
   if (!weights_.empty()) require_heads(weights_, config, place);
+  if (!bert_config_file.empty()) {
+    std::string beside = folder_path_ + "bert_config.json";
+    if (folder_) {
+      require_same_shape(config, place, config_of(*folder_, folder_path_), folder_path_);
+    } else if (!weights_.empty() && exists(beside) && !same_object(beside, place)) {
+      require_same_shape(config, place, read_config(beside, preset), beside);
+    }
+  }
   return of_its_kind(config, place);
 }
 

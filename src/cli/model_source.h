@@ -70,6 +70,7 @@ struct ModelOptions {
   std::shared_ptr<const Tokenizer> make_tokenizer() const;
   std::optional<ModelFolder> folder_;
   std::string folder_path_, weights_;
+  std::string own_vocabulary_;  // beside a TF checkpoint; "": there is none
 };
 
 }  // namespace bertrain

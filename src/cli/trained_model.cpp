@@ -133,6 +133,7 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   task.tokenizer->vocabulary().check_fits(task.config.vocab_size, *path);
   warn_of_spare_rows(task.tokenizer->vocabulary(), task.config, *path);
   require_casing(*task.tokenizer, folder.says_casing);
+  require_padding(*task.tokenizer, task.config, join_path(*path, "config.json"));
   require_heads(*path, task.config, join_path(*path, "config.json"));
   task.classification = row_options(o, split);
   task.squad = o.squad;

@@ -122,6 +122,13 @@ class Reader {
     fail(key, *json, known);
   }
 
+  // A key that may not be true, because nothing of that kind is built here.
+  void never(const char* key, std::string_view expected) const {
+    const Json* json = find(key);
+    if (json != nullptr && !json->is_null() && *json != false)
+      fail(key, *json, std::string(expected));
+  }
+
   [[noreturn]] void fail(const char* key, const Json& value, const std::string& expected) const {
     std::string shown = value.dump(-1, ' ', true, Json::error_handler_t::replace);
     if (shown.size() > 60) shown = shown.substr(0, 60) + "…";
@@ -183,6 +190,7 @@ BertConfig roberta_from_hugging_face(const Reader& reader) {
   // Its masked LM has this one whatever is said here, so that another would mean two things.
   reader.only("hidden_act", {"gelu"});
   reader.only("position_embedding_type", {"absolute"});
+  reader.never("is_decoder", "false, as tokens see those after them here,");
   read_shape(reader, config);
   int64_t padding = 1;
   reader.number("pad_token_id", padding, config.max_position_embeddings);
@@ -208,6 +216,7 @@ BertConfig config_from_hugging_face(const Json& json, std::string_view place) {
   config.hidden_act = Activation::gelu_erf;
   reader.only("model_type", {"bert", "roberta"});
   reader.only("position_embedding_type", {"absolute"});
+  reader.never("is_decoder", "false, as tokens see those after them here,");
   reader.activation("hidden_act", config.hidden_act, kHuggingFaceActivations);
   read_shape(reader, config);
   return config;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/checked_json.h"
 #include "base/error.h"
@@ -49,6 +50,7 @@ class Reader {
     } else {
       read_two_files();
     }
+    require_made();
     return {Vocabulary(numbered(), vocabulary_file_), finished()};
   }
 
@@ -114,6 +116,31 @@ class Reader {
     };
     std::string a(left), b(right);
     rules_.merges.push_back({id_of(a), id_of(b), id_of(a + b)});
+  }
+
+  // Pieces of several bytes come from merges. RoBERTa's own vocabulary has three that do not
+  // ("madeupword0000" …); of a list that was cut off there are many, and words would be cut into bytes.
+  static constexpr size_t kMostUnmade = 8;
+  void require_made() const {
+    std::unordered_set<std::string_view> added;
+    for (const AddedToken& token : rules_.added) added.insert(token.text);
+    std::unordered_set<int32_t> made;
+    for (const ByteBpeMerge& merge : rules_.merges) made.insert(merge.result);
+    size_t unmade = 0;
+    std::string_view first;
+    for (const auto& [token, id] : ids_) {
+      bool one = std::count_if(token.begin(), token.end(), [](char c) {
+                   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // starts a character
+                 }) <= 1;
+      if (one || added.contains(token) || is_special(token) || made.contains(id)) continue;
+      if (unmade++ == 0 || token < first) first = token;
+    }
+    if (unmade <= kMostUnmade) return;
+    throw error(
+        "{}: {} of {} pieces are made by none of its {} merges (\"{}\" is one): merges are "
+        "missing, "
+        "or of another vocabulary",
+        vocabulary_file_, unmade, ids_.size(), rules_.merges.size(), first);
   }
 
   // "left right", one a line, below "#version: 0.2".
