@@ -170,7 +170,7 @@ class Tagging final : public Task {
 // What the options leave open is as it was when the model was trained.
 void Tagging::take(const JsonValue& description) {
   constexpr int64_t kMostColumns = 1'000'000;
-  labels_ = std::make_shared<Labels>(described_labels(description));
+  labels_ = std::make_shared<Labels>(described_labels(description, 2));
   auto fill = [&](int64_t& option, const char* key, int64_t least, int64_t most) {
     if (option != 0) return;
     if (auto found = description.find(key)) option = found->integer(least, most);
