@@ -29,7 +29,7 @@ constexpr uint64_t kMaxTokenizer = 64 << 20;  // it holds the vocabulary
 bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
 
 Json read_json(const std::string& uri) {
-  Json json = parse_json(read_text_up_to(uri, kMaxJson), uri);
+  Json json = parse_json(read_file_up_to(uri, kMaxJson), uri);
   JsonValue(json, uri).require_object();
   return json;
 }
@@ -170,7 +170,7 @@ void read_longest_word(const LargeJson& tokenizer, const std::string& uri, Model
 // them counts depends on the class that reads them: no guess is made.
 void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   if (!is_there(uri) || folder.is_roberta()) return;
-  LargeJson json = parse_large_json(read_text_up_to(uri, kMaxTokenizer), uri);
+  LargeJson json = parse_large_json(read_file_up_to(uri, kMaxTokenizer), uri);
   read_longest_word(json, uri, folder);
   auto normalizer = json.find("normalizer");
   if (normalizer == json.end() || !normalizer->is_object()) return;

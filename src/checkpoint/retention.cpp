@@ -83,7 +83,7 @@ uint32_t crc_of_file(const std::string& uri, uint64_t bytes) {
   return crc;
 }
 
-Json read_json(const std::string& uri) { return parse_json(read_text_up_to(uri, kMaxJson), uri); }
+Json read_json(const std::string& uri) { return parse_json(read_file_up_to(uri, kMaxJson), uri); }
 
 void write_marker(int64_t step, const std::string& directory) {
   std::string start = join_path(directory, "");

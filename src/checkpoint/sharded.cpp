@@ -17,7 +17,7 @@ constexpr uint64_t kMostIndex = uint64_t{16} << 20;  // of kMostKeys names of a 
 // Calls visit(name of a tensor, name of its file) for each line of an index.
 template <class Visit>
 void each_place(const std::string& index, Visit visit) {
-  Json json = parse_json(read_text_up_to(index, kMostIndex), index);
+  Json json = parse_json(read_file_up_to(index, kMostIndex), index);
   JsonValue map = JsonValue(json, index).at("weight_map");
   map.require_object();
   for (const auto& [name, file] : map.json().items()) {

@@ -61,7 +61,7 @@ std::vector<std::string> read_tf_state(std::string_view uri) {
   std::string_view directory = slash == std::string_view::npos ? "" : uri.substr(0, slash);
   std::string newest;
   std::vector<std::string> prefixes;
-  std::istringstream lines(read_text_up_to(uri, kMaxState));
+  std::istringstream lines(read_file_up_to(uri, kMaxState));
   uint64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;

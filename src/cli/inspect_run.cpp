@@ -63,7 +63,7 @@ void print_settings(const Json& record, std::ostream& out) {
 }
 
 void describe_run(const std::string& path, const InspectOptions& options, std::ostream& out) {
-  Json record = parse_json(read_text_up_to(record_file(path), kMaxRecord), record_file(path));
+  Json record = parse_json(read_file_up_to(record_file(path), kMaxRecord), record_file(path));
   JsonValue(record, record_file(path)).require_object();
   out << path << ": run of " << record.value("command", Json("?")).dump() << ", bertrain "
       << record.value("bertrain", Json("?")).dump() << ", " << record.value("starts", Json()).size()
@@ -71,7 +71,7 @@ void describe_run(const std::string& path, const InspectOptions& options, std::o
   bool finished = record.contains("finished");
   out << (finished ? "finished: " + record["finished"].dump() : "not finished") << "\n";
   if (storage_for(path).size(join_path(path, "lock"))) {
-    out << "lock: " << read_text_up_to(join_path(path, "lock"), kMaxLock);
+    out << "lock: " << read_file_up_to(join_path(path, "lock"), kMaxLock);
   }
   print_settings(record, out);
   out << "chosen: " << record.value("chosen", Json()).dump() << "\n";

@@ -158,6 +158,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
     throw error("{}: {}; a model folder needs the vocabulary of its model, one piece a line", file,
                 is_directory(file) ? "a directory, and no file" : "not there");
   }
+  refuse_pipe(file);
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
   if (std::string newer = join_path(path, "tokenizer.json"); exists(newer)) {
     require_same_ids(vocabulary, newer);

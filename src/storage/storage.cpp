@@ -113,8 +113,10 @@ std::string read_whole(std::string_view uri, uint64_t most) {
 
 std::string read_text(std::string_view uri) { return read_whole(uri, UINT64_MAX); }
 
-std::string read_text_up_to(std::string_view uri, uint64_t most) {
-  if (uri != "-") refuse_pipe(uri);
+std::string read_text_up_to(std::string_view uri, uint64_t most) { return read_whole(uri, most); }
+
+std::string read_file_up_to(std::string_view uri, uint64_t most) {
+  refuse_pipe(uri);
   return read_whole(uri, most);
 }
 

@@ -55,9 +55,11 @@ std::vector<std::string> expand_globs(std::string_view list);
 
 std::string read_text(std::string_view uri);  // the whole object, gzip unpacked
 // The same, but throws Error that names the file when it has more than `most` bytes, counted after
-// gzip is unpacked: a small packed file can hold any amount. A pipe or a device is an Error before it is
-// opened, as nobody may be writing to what merely has the name of a model's file.
+// gzip is unpacked: a small packed file can hold any amount.
 std::string read_text_up_to(std::string_view uri, uint64_t most);
+// The same of a file that nobody named, as it lies beside another: a pipe or a device is an Error before
+// it is opened, as nobody may be writing to what merely has the name of a model's file.
+std::string read_file_up_to(std::string_view uri, uint64_t most);
 void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
 // Of a folder: the same name whether it was given with slashes at its end or not.

@@ -145,7 +145,7 @@ class Reader {
 
   // "left right", one a line, below "#version: 0.2".
   void read_merges(const std::string& file) {
-    std::string content = read_text_up_to(file, kMaxBytes);
+    std::string content = read_file_up_to(file, kMaxBytes);
     std::string_view text = content;
     if (std::optional<size_t> bad = find_invalid_utf8(text)) {
       throw error("{}: not UTF-8 at byte {}", file, *bad);
@@ -220,7 +220,7 @@ class Reader {
   void read_config() {
     std::string file = at(kConfig);
     if (!is_there(file)) return;
-    config_ = parse_json(read_text_up_to(file, kMaxBytes), file);
+    config_ = parse_json(read_file_up_to(file, kMaxBytes), file);
     JsonValue config(config_, file);
     config.require_object();
     if (auto value = config.find("add_prefix_space"); value && !value->is_null()) {
@@ -245,7 +245,7 @@ class Reader {
   }
 
   void read_tokenizer(const std::string& file) {
-    LargeJson all = parse_large_json(read_text_up_to(file, kMaxBytes), file);
+    LargeJson all = parse_large_json(read_file_up_to(file, kMaxBytes), file);
     if (!all.is_object() || !all.contains("model") || !all["model"].is_object()) {
       throw error("{}: no tokenizer is in it: an object with the key model expected", file);
     }
@@ -290,7 +290,7 @@ class Reader {
       throw error("{}: not there; a RoBERTa needs tokenizer.json, or vocab.json and merges.txt",
                   file);
     }
-    take_vocabulary(parse_large_json(read_text_up_to(vocabulary, kMaxBytes), vocabulary),
+    take_vocabulary(parse_large_json(read_file_up_to(vocabulary, kMaxBytes), vocabulary),
                     vocabulary, "");
     size_t pieces = ids_.size();
     for (const Role& role : kRoles) {
@@ -306,7 +306,7 @@ class Reader {
                  .normalized = false});
     }
     if (is_there(added)) {
-      LargeJson tokens = parse_large_json(read_text_up_to(added, kMaxBytes), added);
+      LargeJson tokens = parse_large_json(read_file_up_to(added, kMaxBytes), added);
       if (!tokens.is_object()) throw error("{}: an object of tokens and their ids expected", added);
       for (const auto& [token, id] : tokens.items()) {
         take_id(token, id, added, "", pieces);

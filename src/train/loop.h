@@ -18,7 +18,7 @@ struct LoopOptions {
   double steps_per_epoch = 0;  // for cadences in epochs
   Cadence eval_every, save_every;
   int64_t stop_after = 0;  // leave after this step as if interrupted; 0: never
-  int64_t patience = 0;    // evaluations in a row without a better model that end the run; 0: none do
+  int64_t patience = 0;  // evaluations in a row without a better model that end the run; 0: none do
 };
 
 // Trains from where `checkpoints` stand to the last step, or until StopSignals, which the caller

@@ -20,7 +20,7 @@ constexpr uint64_t kMaxPosition = 1 << 20;  // a few numbers
 
 Json read_position(const SavedState& saved) {
   std::string file = join_path(saved.directory, kPosition);
-  Json position = parse_json(read_text_up_to(file, kMaxPosition), file);
+  Json position = parse_json(read_file_up_to(file, kMaxPosition), file);
   int64_t step = JsonValue(position, file).at("step").integer(0, INT64_MAX);
   if (step != saved.step)
     throw error("{}: the position of step {}, not {}", file, step, saved.step);

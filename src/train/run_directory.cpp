@@ -132,7 +132,7 @@ void compare(const Json* before, const Json* now, const std::string& place,
 
 Json read_record(const std::string& file) {
   try {
-    Json record = parse_json(read_text_up_to(file, kMaxRecord), file);
+    Json record = parse_json(read_file_up_to(file, kMaxRecord), file);
     JsonValue checked(record, file);
     checked.at("settings").require_object();
     if (auto chosen = checked.find("chosen")) chosen->require_object();
