@@ -107,6 +107,40 @@ Named<Shape> head_shapes(const BertConfig& config) {
           {"classifier/dense/bias", {h}}};
 }
 
+// Slots that are not like their parameter, and heads that no model of this shape can have.
+void add_odd_shapes(const Named<ArrayType>& used, const BertConfig& config,
+                    std::vector<std::string>& different) {
+  for (const auto& [name, type] : used) {
+    auto owner = used.find(slot_owner(name));
+    if (owner == used.end() || owner->second == type) continue;
+    different.push_back(fmt::format("{}: {} in the file, {} by its parameter", name,
+                                    to_string(type), to_string(owner->second)));
+  }
+  for (const auto& [name, wanted] : head_shapes(config)) {
+    auto found = used.find(name);
+    if (found == used.end() || found->second.shape == wanted) continue;
+    different.push_back(fmt::format("{}: {} in the file, {} by the model's shape", name,
+                                    to_string(found->second.shape), to_string(wanted)));
+  }
+  if (std::string odd = odd_classifier(used, config.hidden_size); !odd.empty()) {
+    different.push_back(odd);
+  }
+}
+
+// The other parts of heads of which one is there.
+std::vector<std::string> missing_of_heads(const Named<ArrayType>& used) {
+  std::vector<std::string> missing;
+  for (const std::vector<std::string>& head : heads()) {
+    std::vector<std::string> absent;
+    for (const std::string& name : head) {
+      if (!used.contains(name)) absent.push_back(name);
+    }
+    if (absent.size() == head.size()) continue;
+    missing.insert(missing.end(), absent.begin(), absent.end());
+  }
+  return missing;
+}
+
 void trim(ArrayType& type, std::string_view name, int64_t rows) {
   std::string_view owner = slot_owner(name).empty() ? name : slot_owner(name);
   bool by_piece = owner == kWordTable || owner == kOutputBias;
@@ -162,21 +196,7 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
     names.used.push_back(name);
   }
   for (const std::string& name : from->left_out()) names.unused.push_back(name);
-  for (const auto& [name, type] : used) {
-    auto owner = used.find(slot_owner(name));
-    if (owner == used.end() || owner->second == type) continue;
-    different.push_back(fmt::format("{}: {} in the file, {} by its parameter", name,
-                                    to_string(type), to_string(owner->second)));
-  }
-  for (const auto& [name, wanted_shape] : head_shapes(config)) {
-    auto found = used.find(name);
-    if (found == used.end() || found->second.shape == wanted_shape) continue;
-    different.push_back(fmt::format("{}: {} in the file, {} by the model's shape", name,
-                                    to_string(found->second.shape), to_string(wanted_shape)));
-  }
-  if (std::string odd = odd_classifier(used, config.hidden_size); !odd.empty()) {
-    different.push_back(odd);
-  }
+  add_odd_shapes(used, config, different);
   std::vector<std::string> lost;
   for (const auto& [name, type] : wanted) {
     if (used.contains(name)) continue;
@@ -185,16 +205,8 @@ std::unique_ptr<CheckpointReader> conversion_of(std::unique_ptr<CheckpointReader
     names.missing.push_back(name);
     if (!pooler) lost.push_back(name);
   }
-  std::vector<std::string> halves;
-  for (const std::vector<std::string>& head : heads()) {
-    std::vector<std::string> absent;
-    for (const std::string& name : head) {
-      if (!used.contains(name)) absent.push_back(name);
-    }
-    if (absent.size() == head.size()) continue;
-    names.missing.insert(names.missing.end(), absent.begin(), absent.end());
-    halves.insert(halves.end(), absent.begin(), absent.end());
-  }
+  std::vector<std::string> halves = missing_of_heads(used);
+  names.missing.insert(names.missing.end(), halves.begin(), halves.end());
   std::string problems;
   if (!halves.empty()) {
     problems += "\nof a head that is there these are missing:\n  " + some_of(halves, "\n  ");
