@@ -96,6 +96,20 @@ Labels described_labels(const JsonValue& description, size_t least) {
   return labels;
 }
 
+Json class_scores(const Labels& labels, const std::vector<Hits>& hits) {
+  Json classes = Json::object();
+  // Labels are distinct, so nothing need be searched, which takes the square of their number.
+  auto& entries = classes.get_ref<Json::object_t&>();
+  for (size_t c = 0; c < hits.size(); ++c) {
+    entries.push_back({labels.name(c),
+                       {{"precision", hits[c].precision()},
+                        {"recall", hits[c].recall()},
+                        {"f1", hits[c].f1()},
+                        {"support", hits[c].support()}}});
+  }
+  return classes;
+}
+
 std::map<std::string, uint64_t> count_labels(const std::vector<std::string>& labels) {
   std::map<std::string, uint64_t> counts;
   for (const std::string& label : labels) ++counts[label];

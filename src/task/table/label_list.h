@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/checked_json.h"
+#include "metrics/scores.h"
 #include "task/labels.h"
 #include "task/table/target.h"
 
@@ -30,6 +31,10 @@ Labels described_labels(const JsonValue& description, size_t least);
 inline constexpr std::string_view kNoList =
     "the label is an array, and this task takes one label a row; --task=multilabel takes any "
     "number";
+
+// What a task's details() say of each class: {"a": {"precision": …, "recall": …, "f1": …,
+// "support": …}, …}; one Hits for each label.
+Json class_scores(const Labels& labels, const std::vector<Hits>& hits);
 
 std::map<std::string, uint64_t> count_labels(const std::vector<std::string>& labels);
 

@@ -74,18 +74,7 @@ class MultiLabelScorer final : public Scorer {
             {"eval_count", rows_}};
   }
 
-  Json details() const override {
-    Json classes = Json::object();
-    auto& entries = classes.get_ref<Json::object_t&>();
-    for (size_t c = 0; c < hits_.size(); ++c) {
-      entries.push_back({labels_->name(c),
-                         {{"precision", hits_[c].precision()},
-                          {"recall", hits_[c].recall()},
-                          {"f1", hits_[c].f1()},
-                          {"support", hits_[c].support()}}});
-    }
-    return {{"classes", std::move(classes)}};
-  }
+  Json details() const override { return {{"classes", class_scores(*labels_, hits_)}}; }
 
  private:
   std::vector<bool> marked(const std::vector<std::string>& names) const {

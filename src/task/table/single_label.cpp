@@ -69,23 +69,15 @@ class SingleLabelScorer final : public Scorer {
   }
 
   Json details() const override {
-    Json classes = Json::object(), confused = Json::array();
-    // Labels are distinct, so nothing need be searched, which takes the square of their number.
-    auto& entries = classes.get_ref<Json::object_t&>();
-    for (size_t c = 0; c < labels_->size(); ++c) {
-      Hits hits = confusion_.hits(c);
-      entries.push_back({labels_->name(c),
-                         {{"precision", hits.precision()},
-                          {"recall", hits.recall()},
-                          {"f1", hits.f1()},
-                          {"support", hits.support()}}});
-    }
+    std::vector<Hits> hits;
+    for (size_t c = 0; c < labels_->size(); ++c) hits.push_back(confusion_.hits(c));
+    Json confused = Json::array();
     for (const Confusion::Mistaken& pair : confusion_.most_mistaken(kMostPairs)) {
       confused.push_back({{"labels", {labels_->name(pair.a), labels_->name(pair.b)}},
                           {"first_as_second", pair.a_as_b},
                           {"second_as_first", pair.b_as_a}});
     }
-    Json all = {{"classes", std::move(classes)}, {"confused", std::move(confused)}};
+    Json all = {{"classes", class_scores(*labels_, hits)}, {"confused", std::move(confused)}};
     if (labels_->size() <= kMostInMatrix) all["confusion"] = matrix();
     return all;
   }
