@@ -24,8 +24,6 @@ constexpr std::string_view kTorchFile = "pytorch_model.bin";
 constexpr std::string_view kTorchIndex = "pytorch_model.bin.index.json";
 constexpr std::string_view kIndexEnd = ".index.json";
 
-bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
-
 std::string read_piece(const std::string& uri, uint64_t offset, size_t bytes) {
   std::string piece(bytes, '\0');
   storage_for(uri).read(uri, offset, std::as_writable_bytes(std::span(piece)));
@@ -113,17 +111,17 @@ std::optional<std::string> single_prefix(const std::string& directory) {
 std::optional<Found> find_in_directory(const std::string& directory) {
   auto file = [&](std::string_view name, CheckpointFormat format) -> std::optional<Found> {
     std::string uri = join_path(directory, name);
-    if (!is_there(uri)) return std::nullopt;
+    if (!exists(uri)) return std::nullopt;
     return Found{format, uri};
   };
   if (auto found = file(kModelFile, CheckpointFormat::safetensors)) return found;
   if (auto found = file(kModelIndex, CheckpointFormat::shards)) return found;
   std::string state = join_path(directory, kStateFile);
-  if (is_there(state)) return in_state(state);
+  if (exists(state)) return in_state(state);
   if (auto prefix = single_prefix(directory)) return Found{CheckpointFormat::tf_bundle, *prefix};
   if (auto found = file(kTorchFile, CheckpointFormat::pytorch)) return found;
   if (auto found = file(kTorchIndex, CheckpointFormat::shards)) return found;
-  if (is_there(join_path(directory, "tf_model.h5"))) {
+  if (exists(join_path(directory, "tf_model.h5"))) {
     throw error("{}: holds tf_model.h5, which is not read; save the model as {}", directory,
                 kModelFile);
   }
@@ -134,7 +132,7 @@ std::optional<Found> find(const std::string& name) {
   if (std::optional<uint64_t> size = storage_for(name).size(name)) return find_file(name, *size);
   std::string prefix = bundle_prefix(name);
   // Either half of a bundle will do here: the bundle's reader names the one that is missing.
-  if (is_there(prefix + ".index") || !storage_for(name).list(prefix + ".data-").empty()) {
+  if (exists(prefix + ".index") || !storage_for(name).list(prefix + ".data-").empty()) {
     return Found{CheckpointFormat::tf_bundle, prefix};
   }
   return find_in_directory(name);
@@ -144,7 +142,7 @@ Found find_or_fail(std::string_view uri) {
   std::string name = without_slashes(uri);
   if (name.empty()) throw error("a checkpoint is expected, and an empty name was given");
   if (std::optional<Found> found = find(name)) return *found;
-  if (is_there(name)) {
+  if (exists(name)) {
     throw error(
         "{}: not a checkpoint; a safetensors file, a weight file of PyTorch or a TensorFlow "
         "checkpoint (its prefix, .index or .data file) is expected",

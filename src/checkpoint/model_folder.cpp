@@ -26,8 +26,6 @@ constexpr std::string_view kConfig = "config.json", kVocabulary = "vocab.txt",
 constexpr uint64_t kMaxJson = 16 << 20;
 constexpr uint64_t kMaxTokenizer = 64 << 20;  // it holds the vocabulary
 
-bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
-
 Json read_json(const std::string& uri) {
   Json json = parse_json(read_file_up_to(uri, kMaxJson), uri);
   JsonValue(json, uri).require_object();
@@ -127,7 +125,7 @@ void refuse_other_tokenizers(const JsonValue& config, bool roberta) {
 }
 
 void read_tokenizer_config(const std::string& uri, ModelFolder& folder) {
-  if (!is_there(uri)) return;
+  if (!exists(uri)) return;
   Json config = read_json(uri);
   JsonValue checked(config, uri);
   if (auto lower = checked.find("do_lower_case"); lower && !folder.is_roberta()) {
@@ -169,7 +167,7 @@ void read_longest_word(const LargeJson& tokenizer, const std::string& uri, Model
 // tokenizer.json says the casing too, in newer folders alone. Where both files do and differ, which of
 // them counts depends on the class that reads them: no guess is made.
 void read_tokenizer(const std::string& uri, ModelFolder& folder) {
-  if (!is_there(uri) || folder.is_roberta()) return;
+  if (!exists(uri) || folder.is_roberta()) return;
   LargeJson json = parse_large_json(read_file_up_to(uri, kMaxTokenizer), uri);
   read_longest_word(json, uri, folder);
   auto normalizer = json.find("normalizer");
@@ -313,21 +311,21 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
 
 std::vector<std::string> missing_model_files(std::string_view directory) {
   auto at = [&](std::string_view name) { return join_path(directory, name); };
-  bool bytes = is_there(at(kPieces)) || is_there(at(kMerges));
+  bool bytes = exists(at(kPieces)) || exists(at(kMerges));
   std::vector<std::string_view> names = {kConfig,        kTokenizer, kTokenizerConfig,
                                          kSpecialTokens, kOurs,      kWeights};
   names.insert(names.begin() + 1, bytes ? kPieces : kVocabulary);
   if (bytes) names.insert(names.begin() + 2, kMerges);
   std::vector<std::string> missing;
   for (std::string_view name : names) {
-    if (!is_there(at(name))) missing.emplace_back(name);
+    if (!exists(at(name))) missing.emplace_back(name);
   }
   return missing;
 }
 
 ModelFolder read_model_folder(std::string_view directory) {
   std::string config = join_path(directory, kConfig);
-  if (!is_there(config)) {
+  if (!exists(config)) {
     throw error("{}: not a model folder: there is no {} in it", directory, kConfig);
   }
   ModelFolder folder;
@@ -350,12 +348,12 @@ ModelFolder read_model_folder(std::string_view directory) {
   if (folder.is_roberta()) folder.do_lower_case = false;  // its text stays as it is
   read_tokenizer_config(join_path(directory, kTokenizerConfig), folder);
   read_tokenizer(join_path(directory, kTokenizer), folder);
-  if (std::string map = join_path(directory, kSpecialTokens); is_there(map)) {
+  if (std::string map = join_path(directory, kSpecialTokens); exists(map)) {
     Json tokens = read_json(map);
     refuse_other_tokenizers(JsonValue(tokens, map), folder.is_roberta());
   }
   std::string ours = join_path(directory, kOurs);
-  folder.bertrain = is_there(ours) ? read_json(ours) : Json();
+  folder.bertrain = exists(ours) ? read_json(ours) : Json();
   refuse_untied(folder.config, directory);
   if (folder.bertrain.is_null()) add_default_labels(folder, directory);
   if (folder.problem_type == "regression" && folder.labels.size() > 1) {
@@ -366,6 +364,6 @@ ModelFolder read_model_folder(std::string_view directory) {
   return folder;
 }
 
-bool is_model_folder(std::string_view directory) { return is_there(join_path(directory, kConfig)); }
+bool is_model_folder(std::string_view directory) { return exists(join_path(directory, kConfig)); }
 
 }  // namespace bertrain

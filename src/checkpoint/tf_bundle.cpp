@@ -54,8 +54,6 @@ std::string shard_name(std::string_view prefix, uint64_t shard, uint64_t shards)
   return fmt::format("{}.data-{:05}-of-{:05}", prefix, shard, shards);
 }
 
-bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
-
 struct Entry {
   ArrayType type;
   uint64_t shard = 0, offset = 0, bytes = 0;
@@ -194,7 +192,7 @@ std::string single_string(std::string_view stored, uint32_t crc) {
 class TfBundleReader : public CheckpointReader {
  public:
   explicit TfBundleReader(std::string_view prefix) : prefix_(prefix), uri_(prefix_ + ".index") {
-    if (!is_there(uri_)) {
+    if (!exists(uri_)) {
       auto parts = storage_for(prefix_).list(prefix_ + ".data-");
       throw parts.empty()
           ? error("{}: no such checkpoint: there is no {}", prefix_, uri_)
@@ -281,8 +279,7 @@ class TfBundleReader : public CheckpointReader {
   void open_shards(uint64_t shards) {
     for (uint64_t i = 0; i < shards; ++i) {
       std::string name = shard_name(prefix_, i, shards);
-      if (!is_there(name))
-        throw error("{}: {} is missing, though {} is there", prefix_, name, uri_);
+      if (!exists(name)) throw error("{}: {} is missing, though {} is there", prefix_, name, uri_);
       shards_.push_back(std::make_unique<ObjectBytes>(name));
     }
   }
@@ -384,13 +381,13 @@ class TfBundleWriter : public CheckpointWriter {
     std::string directory = slash == std::string::npos ? "." : prefix_.substr(0, slash);
     std::string state = join_path(directory, "checkpoint");
     std::vector<std::string> kept;
-    if (is_there(state)) {
+    if (exists(state)) {
       try {
         for (const std::string& p : read_tf_state(state)) {
           // The file names those of its own directory.
           bool here = p.rfind('/') == slash && p.compare(0, slash + 1, prefix_, 0, slash + 1) == 0;
           if (slash == std::string::npos) here = p.find('/') == std::string::npos;
-          if (here && p != prefix_ && is_there(p + ".index")) kept.push_back(p);
+          if (here && p != prefix_ && exists(p + ".index")) kept.push_back(p);
         }
       } catch (const Error& e) {
         log_warning("{}; it is written anew", e.what());

@@ -21,8 +21,6 @@ namespace {
 
 constexpr const char* kFormats[] = {"tf1", "tf2", "tf2-encoder", "hf", "safetensors"};
 
-bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
-
 // Any of these makes a folder somebody's model.
 constexpr const char* kFolderFiles[] = {"model.safetensors", "model.safetensors.index.json",
                                         "pytorch_model.bin", "pytorch_model.bin.index.json",

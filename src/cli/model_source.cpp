@@ -29,8 +29,6 @@ constexpr Size kSizes[] = {{"tiny", 2, 128, 2},   {"mini", 4, 256, 4},   {"small
 
 constexpr uint64_t kMaxConfig = 16 << 20;  // some kilobytes, or all labels of a classifier
 
-bool exists(const std::string& path) { return storage_for(path).size(path).has_value(); }
-
 bool is_directory(const std::string& path) {
   std::error_code absent;
   return path.find("://") == path.npos && std::filesystem::is_directory(path, absent);

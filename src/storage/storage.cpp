@@ -41,9 +41,7 @@ std::vector<std::string> match(const std::string& pattern) {
   return names;
 }
 
-bool is_there(const std::string& name) {
-  return name == "-" || storage_for(name).size(name).has_value();
-}
+bool is_there(const std::string& name) { return name == "-" || exists(name); }
 
 void expand_part(const std::string& part, std::vector<std::string>& names) {
   // A file whose own name holds pattern characters is meant before the pattern is.
@@ -111,6 +109,8 @@ std::string read_whole(std::string_view uri, uint64_t most) {
 
 }  // namespace
 
+bool exists(std::string_view uri) { return storage_for(uri).size(uri).has_value(); }
+
 std::string read_text(std::string_view uri) { return read_whole(uri, UINT64_MAX); }
 
 std::string read_text_up_to(std::string_view uri, uint64_t most) { return read_whole(uri, most); }
@@ -135,6 +135,14 @@ bool is_read_once(std::string_view uri) {
   std::filesystem::file_status status = std::filesystem::status(uri, none);
   return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
          !std::filesystem::is_directory(status);
+}
+
+void require_rereadable(std::string_view uri) {
+  if (!is_read_once(uri)) return;
+  throw error(
+      "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them to "
+      "a file first",
+      uri == "-" ? "standard input" : uri);
 }
 
 void refuse_pipe(std::string_view uri) {

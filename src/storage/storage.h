@@ -53,6 +53,7 @@ Storage& storage_for(std::string_view uri);
 // stays.
 std::vector<std::string> expand_globs(std::string_view list);
 
+bool exists(std::string_view uri);
 std::string read_text(std::string_view uri);  // the whole object, gzip unpacked
 // The same, but throws Error that names the file when it has more than `most` bytes, counted after
 // gzip is unpacked: a small packed file can hold any amount.
@@ -68,6 +69,8 @@ std::string without_slashes(std::string_view uri);
 // Whether what is read is gone: "-", pipes, devices, sockets; not regular files, nor objects. Such a
 // name must be opened once only, and nothing of it can be looked at in advance.
 bool is_read_once(std::string_view uri);
+// An Error where it is one of these, as a run reads its data again whenever it goes on.
+void require_rereadable(std::string_view uri);
 void refuse_pipe(std::string_view uri);  // an Error where it is one of these
 bool is_local(std::string_view uri);     // a path, and no SCHEME://NAME
 

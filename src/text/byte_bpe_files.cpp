@@ -31,8 +31,6 @@ constexpr Role kRoles[] = {
     {"pad_token", kRobertaSpecials.pad},      {"cls_token", kRobertaSpecials.classify},
     {"mask_token", kRobertaSpecials.mask}};
 
-bool is_there(const std::string& uri) { return storage_for(uri).size(uri).has_value(); }
-
 // Those of a model are special even where the file that adds them does not say so.
 bool is_special(std::string_view token) {
   return std::any_of(std::begin(kRoles), std::end(kRoles),
@@ -45,7 +43,7 @@ class Reader {
 
   ByteBpeModel read() {
     read_config();
-    if (std::string file = at(kTokenizer); is_there(file)) {
+    if (std::string file = at(kTokenizer); exists(file)) {
       read_tokenizer(file);
     } else {
       read_two_files();
@@ -219,7 +217,7 @@ class Reader {
 
   void read_config() {
     std::string file = at(kConfig);
-    if (!is_there(file)) return;
+    if (!exists(file)) return;
     config_ = parse_json(read_file_up_to(file, kMaxBytes), file);
     JsonValue config(config_, file);
     config.require_object();
@@ -286,7 +284,7 @@ class Reader {
   void read_two_files() {
     std::string vocabulary = at(kVocabulary), merges = at(kMerges), added = at(kAdded);
     for (const std::string& file : {vocabulary, merges}) {
-      if (is_there(file)) continue;
+      if (exists(file)) continue;
       throw error("{}: not there; a RoBERTa needs tokenizer.json, or vocab.json and merges.txt",
                   file);
     }
@@ -305,7 +303,7 @@ class Reader {
                  .strip_right = false,
                  .normalized = false});
     }
-    if (is_there(added)) {
+    if (exists(added)) {
       LargeJson tokens = parse_large_json(read_file_up_to(added, kMaxBytes), added);
       if (!tokens.is_object()) throw error("{}: an object of tokens and their ids expected", added);
       for (const auto& [token, id] : tokens.items()) {

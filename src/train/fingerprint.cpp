@@ -19,12 +19,7 @@ constexpr uint64_t kPieces = 64;
 }  // namespace
 
 Json fingerprint(const std::string& uri) {
-  if (is_read_once(uri)) {
-    throw error(
-        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them "
-        "to a file first",
-        uri == "-" ? "standard input" : uri);
-  }
+  require_rereadable(uri);
   Storage& storage = storage_for(uri);
   std::optional<uint64_t> size = storage.size(uri);
   if (!size) throw error("{}: no such file", uri);

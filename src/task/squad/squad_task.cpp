@@ -9,11 +9,11 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/rng.h"
 #include "model/bert.h"
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/share.h"
 #include "task/squad/span_loss.h"
 #include "task/squad/squad_rows.h"
 #include "tensor/ops/ops.h"
@@ -41,15 +41,13 @@ double parse_threshold(const std::string& text) {
 
 // The first questions, and a share of them that is the same whatever stands around.
 void keep_part(SquadData& data, int64_t limit, double fraction) {
-  constexpr uint64_t kParts = 1'000'000;
   auto& questions = data.questions;
   if (limit > 0 && std::ssize(questions) > limit) {
     questions.resize(static_cast<size_t>(limit));
     data.contexts.erase(data.contexts.begin() + questions.back().context + 1, data.contexts.end());
   }
   std::erase_if(questions, [&](const SquadQuestion& question) {
-    uint64_t draw = below(key_of(0, question.id + '\0' + question.text, 1), 0, kParts);
-    return static_cast<double>(draw) >= fraction * static_cast<double>(kParts);
+    return !is_in_share(question.id + '\0' + question.text, fraction, Draw::trained);
   });
   data.impossible = static_cast<uint64_t>(std::ranges::count_if(
       questions, [](const SquadQuestion& question) { return question.is_impossible; }));
@@ -245,13 +243,8 @@ void SquadTask::add(const char* split, SquadData data) {
 }
 
 void SquadTask::load() {
-  // A run reads its data again whenever it goes on.
   for (const std::string& file : {options_.train_file, options_.dev_file}) {
-    if (options_.train_file.empty() || file.empty() || !is_read_once(file)) continue;
-    throw error(
-        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so "
-        "write them to a file first",
-        file == "-" ? "standard input" : file);
+    if (!options_.train_file.empty() && !file.empty()) require_rereadable(file);
   }
   std::vector<std::pair<const char*, SquadData>> read_files;
   auto one = [&](const char* split, const std::string& file, SquadUse use) {

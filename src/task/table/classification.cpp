@@ -8,13 +8,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/quote.h"
-#include "base/rng.h"
 #include "data/streams.h"
 #include "formats/tfrecord.h"
 #include "model/bert.h"
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/share.h"
 #include "task/table/label_list.h"
 #include "task/table/layouts.h"
 #include "task/table/text_data.h"
@@ -23,16 +23,6 @@
 
 namespace bertrain {
 namespace {
-
-bool is_there(const std::string& path) { return storage_for(path).size(path).has_value(); }
-
-// Whether a row is in a share of all: a function of its texts alone, so that it does not move when
-// rows are added, and equal texts are never on both sides. `draw` tells one choice from another.
-bool is_in_share(const TextRow& row, double share, uint32_t draw) {
-  std::string text = row.text + '\0' + row.text_b;
-  return static_cast<double>(below(key_of(0, text, draw), 0, 1000000)) < share * 1e6;
-}
-constexpr uint32_t kHeldOut = 0, kTrained = 1;
 
 RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_is_row) {
   RowOptions rows;
@@ -243,7 +233,7 @@ void Classification::use_layout(const std::string& name) {
   check(layout_ != nullptr, "a layout that there is");
   if (options_.trained_format.empty()) options_.trained_format = layout_->format;
   if (options_.data_dir.empty()) return;
-  if (!is_there(join_path(options_.data_dir, layout_->file("train").name))) {
+  if (!exists(join_path(options_.data_dir, layout_->file("train").name))) {
     throw usage_error("--data_dir={}: {} is not there, which {} has", options_.data_dir,
                       layout_->file("train").name, name);
   }
@@ -353,11 +343,7 @@ void Classification::require_label(const std::string& file, const TextRow& row) 
 void Classification::refuse_pipes() const {
   if (options_.train_file.empty()) return;
   for (const std::string& file : {options_.train_file, options_.dev_file}) {
-    if (file.empty() || !is_read_once(file)) continue;
-    throw error(
-        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them "
-        "to a file first",
-        file == "-" ? "standard input" : file);
+    if (!file.empty()) require_rereadable(file);
   }
 }
 
@@ -384,8 +370,9 @@ void Classification::load_train() {
   TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
   load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
     require_label(file, row);
-    if (is_in_share(row, fraction, kHeldOut)) return held->add(input, std::move(row));
-    if (!is_in_share(row, options_.train_fraction, kTrained)) return void(++left_out);
+    std::string text = row.text + '\0' + row.text_b;
+    if (is_in_share(text, fraction, Draw::held_out)) return held->add(input, std::move(row));
+    if (!is_in_share(text, options_.train_fraction, Draw::trained)) return void(++left_out);
     train_->add(input, std::move(row));
   });
   if (left_out > 0) {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <utility>
 
 #include "base/error.h"
+#include "base/first_failure.h"
 #include "base/log.h"
 
 namespace bertrain {
@@ -16,17 +16,12 @@ constexpr size_t kChunk = 4096;  // rows: enough to keep the cores busy, few to 
 
 std::vector<PairInput> encode_all(const PairEncoder& encoder, const std::vector<TextRow>& rows) {
   std::vector<PairInput> inputs(rows.size());
-  std::exception_ptr failure;
+  FirstFailure failure;
 #pragma omp parallel for schedule(dynamic, 16) if (rows.size() > 64)
   for (size_t i = 0; i < rows.size(); ++i) {
-    try {
-      inputs[i] = encoder.encode(rows[i].text, rows[i].text_b);
-    } catch (...) {
-#pragma omp critical(bertrain_text_data)
-      failure = std::current_exception();
-    }
+    failure.run([&] { inputs[i] = encoder.encode(rows[i].text, rows[i].text_b); });
   }
-  if (failure) std::rethrow_exception(failure);
+  failure.rethrow();
   return inputs;
 }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <utility>
 
 #include "base/error.h"
+#include "base/first_failure.h"
 #include "base/quote.h"
 
 namespace bertrain {
@@ -17,17 +17,12 @@ constexpr size_t kChunk = 4096;  // sentences: enough to keep the cores busy, fe
 std::vector<std::vector<TagWindow>> cut_all(const WordPieces& pieces,
                                             const std::vector<ConllSentence>& sentences) {
   std::vector<std::vector<TagWindow>> all(sentences.size());
-  std::exception_ptr failure;
+  FirstFailure failure;
 #pragma omp parallel for schedule(dynamic, 16) if (sentences.size() > 64)
   for (size_t i = 0; i < sentences.size(); ++i) {
-    try {
-      all[i] = pieces.windows(sentences[i].words);
-    } catch (...) {
-#pragma omp critical(bertrain_tag_data)
-      failure = std::current_exception();
-    }
+    failure.run([&] { all[i] = pieces.windows(sentences[i].words); });
   }
-  if (failure) std::rethrow_exception(failure);
+  failure.rethrow();
   return all;
 }
 

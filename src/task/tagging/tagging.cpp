@@ -7,11 +7,11 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/rng.h"
 #include "model/bert.h"
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
+#include "task/share.h"
 #include "task/table/classification.h"
 #include "task/table/label_list.h"
 #include "task/tagging/tag_data.h"
@@ -21,13 +21,9 @@
 namespace bertrain {
 namespace {
 
-// Whether a sentence is in a share of all: a function of its words alone, so that equal ones are
-// never on both sides. `draw` tells one choice from another.
-bool is_in_share(const ConllSentence& sentence, double share, uint32_t draw) {
-  std::string text = fmt::format("{}", fmt::join(sentence.words, " "));
-  return static_cast<double>(below(key_of(0, text, draw), 0, 1000000)) < share * 1e6;
+std::string text_of(const ConllSentence& sentence) {
+  return fmt::format("{}", fmt::join(sentence.words, " "));
 }
-constexpr uint32_t kHeldOut = 0, kTrained = 1;
 
 class Tagging final : public Task {
  public:
@@ -183,12 +179,7 @@ void Tagging::take(const JsonValue& description) {
 
 // To be read to its end, and again whenever a run goes on.
 ConllReader Tagging::open(const std::string& file) const {
-  if (!options_.train_file.empty() && is_read_once(file)) {
-    throw error(
-        "{}: is a pipe or a device; a run reads its data again whenever it goes on, so write them "
-        "to a file first",
-        file == "-" ? "standard input" : file);
-  }
+  if (!options_.train_file.empty()) require_rereadable(file);
   return ConllReader(file, columns(), invalid_);
 }
 
@@ -216,16 +207,17 @@ void Tagging::load_train() {
   auto held = std::make_shared<TagData>(file);
   uint64_t left_out = 0;
   ConllReader reader = open(file);
-  load_sentences(reader, *pieces_, options_.limit,
-                 [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
-                   if (is_in_share(sentence, held_out, kHeldOut)) {
-                     held->add(windows, sentence);
-                   } else if (is_in_share(sentence, options_.train_fraction, kTrained)) {
-                     train_->add(windows, sentence);
-                   } else {
-                     ++left_out;
-                   }
-                 });
+  load_sentences(
+      reader, *pieces_, options_.limit,
+      [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
+        if (is_in_share(text_of(sentence), held_out, Draw::held_out)) {
+          held->add(windows, sentence);
+        } else if (is_in_share(text_of(sentence), options_.train_fraction, Draw::trained)) {
+          train_->add(windows, sentence);
+        } else {
+          ++left_out;
+        }
+      });
   columns_ = static_cast<int64_t>(reader.columns());
   if (train_->sentences() + held->sentences() + left_out == 0) {
     throw error("{}: there is no word to train on", file);
