@@ -36,6 +36,13 @@ void apply_preset(TrainingOptions& o, bool fine_tuning) {
       fine_tuning && (o.preset == "google" || o.preset == "tf2" || o.preset == "intel");
 }
 
+AdamWOptions::Correction correction_of(const TrainingOptions& o) {
+  for (const NamedCorrection& c : kCorrections) {
+    if (c.name == o.bias_correction) return c.correction;
+  }
+  throw usage_error("--bias_correction={}: none, rate or moments expected", o.bias_correction);
+}
+
 void require_at_least(std::string_view flag, int64_t value, int64_t least) {
   require_between(flag, value, least, std::numeric_limits<int64_t>::max());
 }
@@ -67,6 +74,12 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("adam_beta2", adam_beta2, "decay of the mean of squared gradients");
   v("adam_epsilon", adam_epsilon, "added to the root of the mean square");
   v("bias_correction", bias_correction, "of the means: none, rate or moments");
+  v("layer_decay", layer_decay,
+    "factor of the rate from each layer to the one below it; the head and the pooler have all of "
+    "it, the embeddings the least");
+  v("freeze", freeze,
+    "parts that do not learn, as embeddings,0-8: embeddings, pooler, layers by number from 0, or "
+    "encoder for all of these");
   v("clip_norm", clip_norm, "largest norm of the whole gradient; 0: no clipping");
   v("clip_norm_rows", clip_norm_rows,
     "count word-embedding gradients row by row in that norm, as TensorFlow does");
@@ -158,7 +171,8 @@ void check_training_options(const TrainingOptions& o) {
   parse_decay(o.decay);
   parse_memory(o.memory);
   compute_type(o.dtype);
-  adamw_options(o);
+  correction_of(o);
+  adamw_preset(o.preset);
 }
 
 int64_t patience_of(const TrainingOptions& o, bool has_dev) {
@@ -169,19 +183,15 @@ int64_t patience_of(const TrainingOptions& o, bool has_dev) {
   return o.early_stopping;
 }
 
-AdamWOptions adamw_options(const TrainingOptions& o) {
+AdamWOptions adamw_options(const TrainingOptions& o, int64_t layers) {
   AdamWOptions adamw = adamw_preset(o.preset);  // its list of what is not decayed
   adamw.beta1 = o.adam_beta1;
   adamw.beta2 = o.adam_beta2;
   adamw.epsilon = o.adam_epsilon;
   adamw.weight_decay = o.weight_decay;
-  for (const NamedCorrection& c : kCorrections) {
-    if (c.name == o.bias_correction) {
-      adamw.correction = c.correction;
-      return adamw;
-    }
-  }
-  throw usage_error("--bias_correction={}: none, rate or moments expected", o.bias_correction);
+  adamw.correction = correction_of(o);
+  adamw.factors = parse_rate_factors(o.freeze, o.layer_decay, layers);
+  return adamw;
 }
 
 DType compute_type(const std::string& dtype) {

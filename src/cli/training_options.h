@@ -18,12 +18,13 @@ struct TrainingOptions {
   std::string output_dir, preset = "google", optimizer = "adamw", decay = "linear";
   std::string device = "cpu", dtype = "fp32", memory;
   std::string eval_every = "never", save_every = "10m", resume = "auto";
-  std::string bias_correction = "none", best_metric;
+  std::string bias_correction = "none", best_metric, freeze;
   int64_t train_batch_size = 32, eval_batch_size = 32, num_train_steps = 0;
   int64_t accumulate = 0, replicas = 0, shuffle_buffer = 0, seed = 12345, threads = 0;
   int64_t log_every = 10, keep = 2, stop_after = 0, early_stopping = 0;
   double learning_rate = 5e-5, end_learning_rate = 0, clip_norm = 1;
   double weight_decay = 0.01, adam_beta1 = 0.9, adam_beta2 = 0.999, adam_epsilon = 1e-6;
+  double layer_decay = 1;
   bool clip_norm_rows = false, overwrite = false;
 
   void each(OptionVisitor& v);
@@ -48,7 +49,8 @@ void check_training_options(const TrainingOptions& options);
 // Of early_stopping; a usage error where it is set and no evaluation comes before the end.
 int64_t patience_of(const TrainingOptions& options, bool has_dev);
 
-AdamWOptions adamw_options(const TrainingOptions& options);
+// Of a model of so many layers.
+AdamWOptions adamw_options(const TrainingOptions& options, int64_t layers);
 DType compute_type(const std::string& dtype);  // fp32 | bf16; else a usage error
 
 // "8GiB", "500MB", "75%", plain bytes, "" (80 % of all). all: what there is; absent: what the machine

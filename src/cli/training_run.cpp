@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_folder.h"
 #include "cli/devices.h"
+#include "cli/first_start.h"
 #include "cli/load_report.h"
 #include "cli/model_output.h"
 #include "cli/row_printer.h"
@@ -52,7 +53,11 @@ Json about_test(const TrainingJob& job) {
 class TrainingRun {
  public:
   TrainingRun(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options)
-      : run_(run), job_(job), options_(options), task_(*job.task) {}
+      : run_(run),
+        job_(job),
+        options_(options),
+        task_(*job.task),
+        first_(run, job.settings, options) {}
 
   void run(std::ostream& out) {
     StopSignals signals;  // heard from here to the last row that is predicted
@@ -112,10 +117,6 @@ class TrainingRun {
   void leave(std::ostream& out);
   Error stopped_by_signal() const;
 
-  bool changed(std::initializer_list<const char*> settings) const;
-  void agree_instruction_set() const;
-  bool agree_devices() const;
-  std::string agreed_dtype() const;
   std::vector<Capacity> agreed_capacities();
   CapacityChoice capacity_choice(int64_t batch_size) const;
   BestRule best_rule() const;
@@ -125,6 +126,7 @@ class TrainingRun {
   const TrainingJob& job_;
   const TrainingOptions& options_;
   const Task& task_;
+  FirstStart first_;
   int threads_ = 0;
   uint64_t shuffled_bytes_ = 0;  // of examples that wait to be shuffled, if they count
   ProgramMemory memory_;         // beside those
@@ -152,53 +154,6 @@ RunRequest TrainingRun::request() const {
                    {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
   if (!job_.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job_.weights);
   return request;
-}
-
-// Whether the run was started with another value of one of the settings, so that what was chosen
-// for it is not for this start. Only --resume=inexact gets here with one.
-bool TrainingRun::changed(std::initializer_list<const char*> settings) const {
-  if (!run_.continues()) return false;
-  const Json& before = run_.record()["settings"];
-  return std::any_of(settings.begin(), settings.end(), [&](const char* name) {
-    return before.value(name, Json()) != job_.settings.value(name, Json());
-  });
-}
-
-void TrainingRun::agree_instruction_set() const {
-  std::optional<JsonValue> before = run_.chosen("instruction_set");
-  const std::string name = before ? before->text() : "";
-  if (name.empty()) return;  // the first start was on a device for which it decides nothing
-  try {
-    choose_instruction_set(options_.device, name);
-  } catch (const Error& e) {
-    run_.inexact(e.what());
-  }
-}
-
-// Whether the devices are as many as at the first start: their number decides how sums are made, as
-// their kind and their compiler's version do.
-bool TrainingRun::agree_devices() const {
-  if (!run_.continues()) return true;
-  if (changed({"device"})) return false;  // which has been said
-  std::optional<JsonValue> before = run_.chosen("replicas");
-  int64_t count = before ? before->integer(1, INT32_MAX) : 1;
-  if (count != backend_->replicas()) {
-    run_.inexact(fmt::format("it ran on {} devices, here are {}", count, backend_->replicas()));
-    return false;
-  }
-  if (auto device = run_.chosen("device"); device && device->text() != backend_->description()) {
-    run_.inexact(fmt::format("it ran on {}, here is {}", device->text(), backend_->description()));
-  }
-  return true;
-}
-
-std::string TrainingRun::agreed_dtype() const {
-  std::optional<JsonValue> before = run_.chosen("dtype");
-  if (before && before->text() != "fp32" && before->text() != "bf16") {
-    before->fail("\"fp32\" or \"bf16\"");
-  }
-  if (!before || changed({"dtype", "device"})) return usable_dtype(options_.device, options_.dtype);
-  return before->text();
 }
 
 void TrainingRun::refuse_fewer_steps(int64_t done) const {
@@ -242,8 +197,8 @@ void TrainingRun::complete(std::ostream& out) {
 void TrainingRun::open_machine(bool trains) {
   // Not taken from the first start: whatever their number, the bits are the same.
   threads_ = loop_threads();
-  agree_instruction_set();
-  dtype_ = agreed_dtype();
+  first_.agree_instruction_set();
+  dtype_ = first_.agreed_dtype();
   backend_ = open_backend(options_.device,
                           {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped},
                           options_.replicas);
@@ -255,10 +210,11 @@ void TrainingRun::open_machine(bool trains) {
 
 void TrainingRun::prepare_steps() {
   StepOptions step;
-  step.optimizer = make_adamw(adamw_options(options_));
+  AdamWOptions adamw = adamw_options(options_, job_.config.num_hidden_layers);
+  step.optimizer = make_adamw(adamw);
   step.schedule = {options_.learning_rate, options_.end_learning_rate, job_.steps, job_.warmup,
                    parse_decay(options_.decay)};
-  warn_of_large_steps(adamw_options(options_), step.schedule);
+  warn_of_large_steps(adamw, step.schedule);
   step.clip_norm = options_.clip_norm;
   step.clip_norm_rows = options_.clip_norm_rows;
   step.compute = compute_type(dtype_);
@@ -280,9 +236,9 @@ CapacityChoice TrainingRun::capacity_choice(int64_t batch_size) const {
 std::vector<Capacity> TrainingRun::agreed_capacities() {
   CapacityChoice choice = capacity_choice(options_.train_batch_size);
   choice.accumulate = options_.accumulate;
-  bool other = changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
+  bool other = first_.changed({"train_batch_size", "accumulate", "dtype", "device"}) ||
                (run_.continues() && run_.record().value("task", Json()) != task_.describe()) ||
-               !agree_devices();
+               !first_.agree_devices(*backend_);
   std::optional<JsonValue> before = run_.chosen("capacities");
   if (before && !other) {
     std::vector<Capacity> kept = capacities_from_json(*before, task_.max_seq_length());
@@ -384,9 +340,15 @@ void TrainingRun::check_batches() {
 }
 
 void TrainingRun::log_banner() {
-  log_line("{}: {} parameters, {} steps of {} examples, {}, {}", job_.command,
-           state_->parameter_count(), job_.steps, options_.train_batch_size,
-           device_text(options_.device, *backend_, threads_), dtype_);
+  uint64_t frozen = 0;
+  for (const Parameter& p : state_->parameters()) {
+    if (!runner_->options().optimizer->learns(p))
+      frozen += static_cast<uint64_t>(elements(p.shape));
+  }
+  log_line("{}: {} parameters{}, {} steps of {} examples, {}, {}", job_.command,
+           state_->parameter_count(), frozen > 0 ? fmt::format(", {} of them frozen", frozen) : "",
+           job_.steps, options_.train_batch_size, device_text(options_.device, *backend_, threads_),
+           dtype_);
   const Capacity& largest = capacities_.back();
   int replicas = backend_->replicas();
   bool parts = largest.examples * replicas < options_.train_batch_size;

@@ -25,7 +25,12 @@ class AdamW : public Optimizer {
     }
   }
 
+  bool learns(const Parameter& parameter) const override {
+    return rate_factor(options_.factors, parameter.name) > 0;
+  }
+
   Named<Shape> slots(const Parameter& parameter) const override {
+    if (!learns(parameter)) return {};
     return {{"adam_m", parameter.shape}, {"adam_v", parameter.shape}};
   }
 
@@ -44,11 +49,17 @@ class AdamW : public Optimizer {
 
   Update update(const Parameter& parameter, Tensor grad, const Named<Tensor>& slots,
                 const Named<Tensor>& scalars, Tensor scale) const override {
-    Tensor decay =
-        is_decayed(options_, parameter.name) ? scalars.at("decay") : full(grad.graph(), {}, 0);
-    Updated u =
-        adamw(parameter.master, grad, slots.at("adam_m"), slots.at("adam_v"), scalars.at("rate"),
-              decay, scalars.at("epsilon"), scale, options_.beta1, options_.beta2);
+    Tensor rate = scalars.at("rate"), decay = scalars.at("decay");
+    // Recorded only where it is asked for, so that other programs stay as they are.
+    if (options_.factors.layer_decay != 1) {
+      auto number = static_cast<float>(rate_factor(options_.factors, parameter.name));
+      Tensor factor = full(grad.graph(), {}, number);
+      rate = rate * factor;
+      decay = decay * factor;
+    }
+    if (!is_decayed(options_, parameter.name)) decay = full(grad.graph(), {}, 0);
+    Updated u = adamw(parameter.master, grad, slots.at("adam_m"), slots.at("adam_v"), rate, decay,
+                      scalars.at("epsilon"), scale, options_.beta1, options_.beta2);
     return {u.param, {{"adam_m", u.m}, {"adam_v", u.v}}};
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "optim/optimizer.h"
+#include "optim/rate_factors.h"
 #include "optim/schedule.h"
 
 namespace bertrain {
@@ -20,6 +21,7 @@ struct AdamWOptions {
   enum class Correction { none, rate, moments } correction = Correction::none;
   // A parameter whose name holds one of these is not decayed.
   std::vector<std::string> undecayed = {"LayerNorm", "layer_norm", "bias"};
+  RateFactors factors = {};  // of rate and decay, by the parameter's place in the model
 };
 
 // The settings of a preset: google, tf2, hf, jestimator, intel. Throws a usage error for another.

@@ -13,6 +13,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
+  // Whether the parameter is updated. One that is frozen has no slots, no gradient is computed for it,
+  // and no norm counts it.
+  virtual bool learns(const Parameter& parameter) const = 0;
+
   // State kept for each parameter, by the suffix of its name in checkpoints: "adam_m" of
   // "bert/pooler/dense/kernel" is stored as "bert/pooler/dense/kernel/adam_m". f32; zero at first.
   virtual Named<Shape> slots(const Parameter& parameter) const = 0;

@@ -1,6 +1,8 @@
 // One training step as a program: losses, gradients, sums over replicas and ranks, clip, update.
 #include "train/record.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/bert.h"
 #include "optim/clip.h"
@@ -33,16 +35,35 @@ Named<Tensor> record_losses(Recording& r, const Task& task, const Outputs& outpu
   return sums;
 }
 
+// Those that the optimizer updates, in their order.
+std::vector<Parameter> learning(const std::vector<Parameter>& parameters,
+                                const StepOptions& options) {
+  std::vector<Parameter> result;
+  for (const Parameter& p : parameters) {
+    if (options.optimizer->learns(p)) result.push_back(p);
+  }
+  check(!result.empty(), "a step that updates nothing");
+  return result;
+}
+
 struct Gradients {
-  Tensors of_parameters;  // in the order of Recording::parameters()
+  Tensors of_parameters;  // in the order of the parameters
   Tensor rows_squared;    // f32 []: Σ² of the un-summed rows of the word table, if asked for
 };
 
-Gradients record_gradients(const Recording& r, const Named<Tensor>& losses, bool with_rows) {
+bool counts_rows(const std::vector<Parameter>& parameters, const StepOptions& options) {
+  return options.clip_norm_rows &&
+         std::any_of(parameters.begin(), parameters.end(),
+                     [](const Parameter& p) { return p.name == kWordTable; });
+}
+
+Gradients record_gradients(const Recording& r, const Named<Tensor>& losses,
+                           const std::vector<Parameter>& parameters, const StepOptions& options) {
+  bool with_rows = counts_rows(parameters, options);
   Tensor total;
   for (const auto& [name, loss] : losses) total = total ? total + loss : loss;
   Tensors wanted;
-  for (const Parameter& p : r.parameters()) wanted.push_back(p.master);
+  for (const Parameter& p : parameters) wanted.push_back(p.master);
   if (with_rows) {
     Tensor rows = r.marked(kWordRows);
     check(static_cast<bool>(rows), "clip_norm_rows needs a model that marks its word rows");
@@ -141,8 +162,9 @@ std::unique_ptr<Recording> record_step(const Task& task, const StepOptions& opti
   auto r = std::make_unique<Recording>(Recording::Options{true, options.compute});
   Outputs outputs = record_model(*r, task, capacity);
   Named<Tensor> losses = record_losses(*r, task, outputs);
-  Gradients gradients = record_gradients(*r, losses, options.clip_norm_rows);
-  record_update(r->graph(), r->parameters(), std::move(gradients), options);
+  std::vector<Parameter> updated = learning(r->parameters(), options);
+  Gradients gradients = record_gradients(*r, losses, updated, options);
+  record_update(r->graph(), updated, std::move(gradients), options);
   for (const auto& [name, loss] : losses) output_loss(r->graph(), name, loss, options);
   return r;
 }
@@ -152,10 +174,11 @@ std::unique_ptr<Recording> record_micro(const Task& task, const StepOptions& opt
   auto r = std::make_unique<Recording>(Recording::Options{true, options.compute});
   Outputs outputs = record_model(*r, task, capacity);
   Named<Tensor> losses = record_losses(*r, task, outputs);
-  Gradients gradients = record_gradients(*r, losses, options.clip_norm_rows);
-  for (size_t i = 0; i < r->parameters().size(); ++i) {
-    TurnGuard turn(r->graph(), pass_of("sum", r->parameters()[i].turn));
-    add_into(r->graph(), r->parameters()[i].name, gradients.of_parameters[i]);
+  std::vector<Parameter> summed = learning(r->parameters(), options);
+  Gradients gradients = record_gradients(*r, losses, summed, options);
+  for (size_t i = 0; i < summed.size(); ++i) {
+    TurnGuard turn(r->graph(), pass_of("sum", summed[i].turn));
+    add_into(r->graph(), summed[i].name, gradients.of_parameters[i]);
   }
   if (gradients.rows_squared) add_into(r->graph(), "rows", gradients.rows_squared);
   for (const auto& [name, loss] : losses) add_into(r->graph(), "loss/" + name, loss);
@@ -167,14 +190,14 @@ std::unique_ptr<Recording> record_apply(const std::vector<Parameter>& parameters
                                         const StepOptions& options) {
   auto r = std::make_unique<Recording>(Recording::Options{true, options.compute});
   Graph& graph = r->graph();
-  std::vector<Parameter> ours = parameters;
+  std::vector<Parameter> ours = learning(parameters, options);
   Gradients gradients;
   for (Parameter& p : ours) {
     TurnGuard turn(graph, pass_of("clear", p.turn));
     p.master = graph.input(p.name, {DType::f32, p.shape});
     gradients.of_parameters.push_back(take_sum(graph, p.name, p.shape));
   }
-  if (options.clip_norm_rows) gradients.rows_squared = take_sum(graph, "rows", {});
+  if (counts_rows(ours, options)) gradients.rows_squared = take_sum(graph, "rows", {});
   record_update(graph, ours, std::move(gradients), options);
   for (const LossTerm& term : terms) {
     output_loss(graph, term.name, take_sum(graph, "loss/" + term.name, {}), options);

@@ -24,7 +24,8 @@ struct StepOptions {
 };
 
 // Names in the programs:
-//   NAME, NAME/adam_m …  parameters and slots, in and out: the new values take the memory
+//   NAME, NAME/adam_m …  parameters and slots, in and out: the new values take the memory; a
+//                        parameter that does not learn is an input alone
 //   batch/FIELD          fields of the packer and of the task's schema
 //   weight/TERM          f32, like the term's losses: raw weights ÷ normaliser of the global batch
 //   dropout_key/…        u32 [2], one for each use of dropout

@@ -15,6 +15,11 @@ prints() {
   grep -qF -e "$text" out.txt || { echo "expected '$text' from: $*"; cat out.txt err.txt; exit 1; }
 }
 
+# never COMMAND...: the command must fail; a bare `! command` is no check, as `set -e` lets its failure pass.
+never() {
+  if "$@"; then echo "succeeded, and must not: $*"; exit 1; fi
+}
+
 # same A B: two files are equal to the byte.
 same() {
   cmp "$1" "$2" || { echo "$1 and $2 differ"; exit 1; }
