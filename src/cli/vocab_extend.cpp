@@ -46,7 +46,34 @@ struct NewPiece {
 struct Words {
   std::vector<NewPiece> pieces;
   size_t known = 0, unknown = 0;  // of these pieces: those with [UNK] in the old ones
+  std::vector<std::string>
+      changed;  // "'Riverbank' as 'riverbank'": what stands in no text as it was given
 };
+
+// The line's one word as the tokenizer sees it; "": a blank line. An Error for what no text can ever
+// be cut into, as a piece for it would take a row in vain.
+std::string word_of(const std::string& line, const std::string& place, const Tokenizer& tokenizer) {
+  std::vector<WordSpan> parts = tokenizer.words(line);
+  if (parts.empty() && line.find_first_not_of(" \t\r") == line.npos) return "";
+  if (parts.empty()) {
+    throw error("{}: {} is nothing to the tokenizer, which deletes all of it; leave it out", place,
+                quote(line));
+  }
+  if (parts.size() > 1) {
+    throw error("{}: {} is {} words to the tokenizer ({}, {}{}): one word a line is expected",
+                place, quote(line), parts.size(), parts[0].text, parts[1].text,
+                parts.size() > 2 ? ", …" : "");
+  }
+  uint64_t length = count_code_points(parts[0].text);
+  auto most = static_cast<uint64_t>(tokenizer.options().max_chars_per_word);
+  if (length > most) {
+    throw error(
+        "{}: {} has {} characters, and a word of more than {} is [UNK] whatever the vocabulary "
+        "has; leave it out, or raise --max_input_chars_per_word",
+        place, quote(line), length, most);
+  }
+  return parts[0].text;
+}
 
 Words read_words(const std::string& file, const Tokenizer& tokenizer) {
   Words words;
@@ -54,19 +81,17 @@ Words read_words(const std::string& file, const Tokenizer& tokenizer) {
   auto lines = read_lines(file);
   std::string line;
   while (lines->next(line)) {
-    repair_utf8(line, InvalidUtf8::error, fmt::format("{}:{}", file, lines->line_number()));
-    std::vector<WordSpan> parts = tokenizer.words(line);
-    if (parts.empty()) continue;
-    if (parts.size() > 1) {
-      throw error("{}:{}: {} is {} words to the tokenizer ({}, {}{}): one word a line is expected",
-                  file, lines->line_number(), quote(line), parts.size(), parts[0].text,
-                  parts[1].text, parts.size() > 2 ? ", …" : "");
-    }
-    const std::string& text = parts[0].text;
+    std::string place = fmt::format("{}:{}", file, lines->line_number());
+    repair_utf8(line, InvalidUtf8::error, place);
+    std::string text = word_of(line, place, tokenizer);
+    if (text.empty()) continue;
     if (tokenizer.vocabulary().find(text) >= 0) {
       ++words.known;
     } else if (seen.insert(text).second) {
       words.pieces.push_back({text, tokenizer.ids(line), 0});
+      if (line.find(text) == line.npos) {
+        words.changed.push_back(fmt::format("{} as {}", quote(line), quote(text)));
+      }
       const std::vector<int32_t>& ids = words.pieces.back().old_pieces;
       words.unknown += std::count(ids.begin(), ids.end(), tokenizer.vocabulary().id(kUnknown)) > 0;
     }
@@ -159,6 +184,10 @@ void run_extend(Args args, std::ostream& out) {
   ExtendedReader extended(*old, words.pieces, config.vocab_size);
   Tokenizer new_tokenizer(Vocabulary(std::move(tokens), flags.words_file), tokenizer->options());
   write_converted({o.from, o.to, o.format, config, new_tokenizer, extended, o.overwrite});
+  if (!words.changed.empty()) {
+    log_line("{} of the words are added as the tokenizer changes them: {}", words.changed.size(),
+             some_of(words.changed));
+  }
   if (words.unknown > 0) {
     log_warning(
         "{} of the words were [UNK], wholly or in part: their rows start as the mean of what is "
