@@ -18,6 +18,7 @@ struct PredictOptions {
   InferenceOptions inference = from_standard_input();
   std::string output_file = "-", output_format;
   int64_t predict_batch_size = 0;
+  bool logits = false;
 
   EachOption each() {
     return [this](OptionVisitor& v) {
@@ -31,6 +32,9 @@ struct PredictOptions {
         "jsonl; of a tagger conll (the input's lines with their tags), conlleval (the tags behind "
         "the last column) or jsonl (default: jsonl, of squad json, of a tagger conll)");
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
+      v("logits", logits,
+        "also what the probabilities are made of, before softmax or sigmoid: of classes, and of "
+        "pieces for [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
     };
@@ -70,10 +74,11 @@ void run_predict(Args args, std::ostream& out) {
     inputs.push_back(file.uri);
   }
   refuse_overwriting(o.output_file, inputs);
-  if (any_format && model.is("squad")) return answer(model, o.output_file, inputs, out);
+  if (any_format && !o.logits && model.is("squad"))
+    return answer(model, o.output_file, inputs, out);
   bool fills = model.is("pretraining");
-  auto printer = fills ? make_mask_printer(o.output_format)
-                       : make_row_printer(o.output_format, model.task().describe());
+  auto printer = fills ? make_mask_printer(o.output_format, o.logits)
+                       : make_row_printer(o.output_format, model.task().describe(), o.logits);
   RowOutput rows(o.output_file, follow, out);
   rows.write(printer->head());
   EvaluationResult result =

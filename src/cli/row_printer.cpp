@@ -22,7 +22,8 @@ const std::string* text_of(const Example& row, std::string_view name) {
 // A row of a classifier, of one that gives any number of labels, or of a regression: what there is.
 class JsonPrinter final : public RowPrinter {
  public:
-  explicit JsonPrinter(std::vector<std::string> labels) : labels_(std::move(labels)) {}
+  JsonPrinter(std::vector<std::string> labels, bool logits)
+      : labels_(std::move(labels)), logits_(logits) {}
 
   std::string line(const Example& row) const override {
     Json json = Json::object();
@@ -33,10 +34,12 @@ class JsonPrinter final : public RowPrinter {
     }
     if (row.contains("labels")) json["labels"] = strings(row, "labels");
     if (row.contains("value")) json["value"] = shown(floats(row, "value").at(0));
-    if (row.contains("probabilities")) {
-      const std::vector<float>& all = floats(row, "probabilities");
+    for (const char* name : {"probabilities", "logits"}) {
+      if (!row.contains(name)) continue;
+      if (name == std::string_view("logits") && !logits_) continue;
+      const std::vector<float>& all = floats(row, name);
       // Labels are distinct, so nothing need be searched, which takes the square of their number.
-      auto& named = (json["probabilities"] = Json::object()).get_ref<Json::object_t&>();
+      auto& named = (json[name] = Json::object()).get_ref<Json::object_t&>();
       for (size_t c = 0; c < labels_.size(); ++c) named.push_back({labels_[c], shown(all[c])});
     }
     if (row.contains("gold")) {
@@ -54,6 +57,7 @@ class JsonPrinter final : public RowPrinter {
 
  private:
   std::vector<std::string> labels_;
+  bool logits_;
 };
 
 // {"id": …, "answer": …, "n_best": [{"text": …, "probability": …, "start_logit": …, "end_logit": …}, …]},
@@ -83,6 +87,8 @@ class AnswerPrinter final : public RowPrinter {
 // {"text": …, "masks": [[{"token": …, "id": …, "probability": …}, …], …]}: a list for each mask.
 class MaskPrinter final : public RowPrinter {
  public:
+  explicit MaskPrinter(bool logits) : logits_(logits) {}
+
   std::string line(const Example& row) const override {
     const std::vector<std::string>& tokens = strings(row, "token");
     const std::vector<int64_t>& ids = integers(row, "token_id");
@@ -92,10 +98,14 @@ class MaskPrinter final : public RowPrinter {
       if (i % static_cast<size_t>(integers(row, "kept").at(0)) == 0) masks.push_back(Json::array());
       masks.back().push_back(
           {{"token", tokens[i]}, {"id", ids[i]}, {"probability", shown(probabilities[i])}});
+      if (logits_) masks.back().back()["logit"] = shown(floats(row, "logit")[i]);
     }
     Json json = {{"text", *text_of(row, "text")}, {"masks", std::move(masks)}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
+
+ private:
+  bool logits_;
 };
 
 // A sentence as it was read, with its tags.
@@ -198,8 +208,15 @@ void require_output_format(const std::string& format) {
                     format);
 }
 
-std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task) {
+std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task,
+                                             bool logits) {
   require_output_format(format);
+  if (logits &&
+      (format == "tsv" || (task["task"] != "classification" && task["task"] != "multilabel"))) {
+    throw usage_error(
+        "--logits has no effect here: they are beside the probabilities of classes and of what "
+        "fills [MASK], in jsonl");
+  }
   if (task["task"] == "squad") {
     if (format.empty() || format == "jsonl") {
       return std::make_unique<AnswerPrinter>(task.value("version_2_with_negative", false));
@@ -217,7 +234,7 @@ std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Js
   }
   std::vector<std::string> labels;
   if (task.contains("labels")) labels = task["labels"].get<std::vector<std::string>>();
-  if (format != "tsv") return std::make_unique<JsonPrinter>(std::move(labels));
+  if (format != "tsv") return std::make_unique<JsonPrinter>(std::move(labels), logits);
   return std::make_unique<TsvPrinter>(task["task"].get<std::string>(), std::move(labels),
                                       task.value("label_separator", ","));
 }
@@ -226,8 +243,8 @@ std::string predictions_file(const Json& task) {
   return task["task"] == "tagging" ? "test_predictions.conll" : "test_predictions.jsonl";
 }
 
-std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format) {
-  if (format.empty() || format == "jsonl") return std::make_unique<MaskPrinter>();
+std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format, bool logits) {
+  if (format.empty() || format == "jsonl") return std::make_unique<MaskPrinter>(logits);
   throw usage_error("--output_format={}: what fills [MASK] is written as jsonl", format);
 }
 

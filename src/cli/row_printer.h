@@ -25,13 +25,15 @@ void require_output_format(const std::string& format);
 
 // For rows of the task that is described so (Task::describe()): classification, multilabel, regression
 // as jsonl (their own) or tsv; squad as jsonl; tagging as conll (its own: the input's lines with the
-// tags in their column), conlleval (with the tags behind the last column) or jsonl.
-std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task);
+// tags in their column), conlleval (with the tags behind the last column) or jsonl. `logits`: with what
+// the probabilities are made of, in jsonl of classification and multilabel; else a usage error.
+std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task,
+                                             bool logits = false);
 
 // What a run calls the predicted rows of its test file, in the format that is the task's own.
 std::string predictions_file(const Json& task);
 
 // Of what fills masks, as task/inference/fill_mask.h gives it: jsonl only.
-std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format);
+std::unique_ptr<RowPrinter> make_mask_printer(const std::string& format, bool logits = false);
 
 }  // namespace bertrain

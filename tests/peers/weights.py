@@ -36,7 +36,7 @@ for form, save in forms.items():
     save(path)
     if "shards" in form and sum("-of-" in name for name in os.listdir(path)) < 2:
         sys.exit(f"{form}: one file is no test of several")
-    found = subprocess.run([program, "predict", f"--model_dir={path}", f"--input_file={table}"], capture_output=True, text=True)
+    found = subprocess.run([program, "predict", f"--model_dir={path}", f"--input_file={table}", "--logits"], capture_output=True, text=True)
     if found.stdout != wanted:
         sys.exit(f"{form}: {found.stderr}{found.stdout} instead of {wanted}")
 print(f"weights: {len(forms)} forms of torch's files give the same predictions to the bit")

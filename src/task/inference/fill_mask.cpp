@@ -31,6 +31,7 @@ class MaskRows final : public OrderedRows {
                  {"token", std::vector<std::string>{}},
                  {"token_id", std::vector<int64_t>{}},
                  {"probability", std::vector<float>{}},
+                 {"logit", std::vector<float>{}},
                  {"kept", std::vector<int64_t>{static_cast<int64_t>(kept())}}};
     }
     if (batch.capacity.targets > 0) {
@@ -70,6 +71,7 @@ class MaskRows final : public OrderedRows {
       std::get<std::vector<int64_t>>(row["token_id"]).push_back(ids[i]);
       std::get<std::vector<float>>(row["probability"])
           .push_back(static_cast<float>(std::exp(logit - most) / sum));
+      std::get<std::vector<float>>(row["logit"]).push_back(static_cast<float>(logit));
     }
   }
 

@@ -22,8 +22,8 @@ struct FillMaskOptions {
 
 // Split: test. In a text [MASK] is the piece, whatever the tokenizer's options say.
 // Schema: mask_weights f32 [M]. Predictions: masked_lm_logits f32 [M, V]. There is no loss.
-// Rows: `text`; for each mask, one after the other, the top_k likeliest pieces: `token`, `token_id`
-// and `probability`, likeliest first, of equal ones the lower id; `kept` of them a mask. A text of more than kMostMasks is
+// Rows: `text`; for each mask, one after the other, the top_k likeliest pieces: `token`, `token_id`,
+// `probability` and `logit`, likeliest first, of equal ones the lower id; `kept` of them a mask. A text of more than kMostMasks is
 // an Error that names file and line; texts without a mask, and masks that were cut off, are counted
 // and said.
 std::unique_ptr<Task> make_fill_mask(const FillMaskOptions& options, const BertConfig& config,

@@ -232,7 +232,10 @@ TEST(Classification, MoreRowsThanAChunkStayInOrder) {
 
 Named<Array> predictions(const std::vector<float>& probabilities, const std::vector<float>& loss) {
   auto n = static_cast<int64_t>(loss.size());
+  std::vector<float> logits;
+  for (float p : probabilities) logits.push_back(std::log(p));
   return {{"probabilities", make_array<float>({n, 2}, probabilities)},
+          {"logits", make_array<float>({n, 2}, logits)},
           {"loss", make_array<float>({n}, loss)}};
 }
 
@@ -256,6 +259,7 @@ TEST(Classification, RowsComeOutInOrderOfTheInput) {
   auto last = rows->next();
   EXPECT_THAT(strings(*last, "label"), ElementsAre("yes"));
   EXPECT_THAT(floats(*last, "probabilities"), ElementsAre(0.25f, 0.75f));
+  EXPECT_THAT(floats(*last, "logits"), ElementsAre(std::log(0.25f), std::log(0.75f)));
   EXPECT_THAT(floats(*last, "probability"), ElementsAre(0.75f));
   EXPECT_THAT(floats(*last, "loss"), ElementsAre(0.5f));
   EXPECT_FALSE(rows->next());
@@ -353,6 +357,7 @@ TEST(Classification, BuildsLossesAndProbabilitiesOnTheExampleAxis) {
   Outputs out = task->build(recording.scope(), batch);
   EXPECT_EQ(out.losses.at(task->terms()[0].name).shape(), (Shape{4}));
   EXPECT_EQ(out.predictions.at("probabilities").shape(), (Shape{4, 3}));
+  EXPECT_EQ(out.predictions.at("logits").shape(), (Shape{4, 3}));
   EXPECT_EQ(out.predictions.at("loss").shape(), (Shape{4}));
   std::set<std::string> names;
   for (const Parameter& p : recording.parameters()) names.insert(p.name);

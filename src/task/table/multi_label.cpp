@@ -23,6 +23,7 @@ class MultiLabelRows final : public OrderedRows {
   void add(const Batch& batch, const Named<Array>& predictions) override {
     check(batch.notes.size() == batch.row.size(), "rows need the notes of their batch");
     auto probabilities = predictions.at("probabilities").as<float>();  // [E, C]
+    auto logits = predictions.at("logits").as<float>();                // [E, C]
     auto loss = predictions.at("loss").as<float>();                    // [E]
     size_t classes = labels_->size();
     for (size_t e = 0; e < batch.row.size(); ++e) {
@@ -35,6 +36,8 @@ class MultiLabelRows final : public OrderedRows {
       }
       row["labels"] = std::move(there);
       row["probabilities"] = std::vector<float>(mine.begin(), mine.end());
+      auto raw = logits.subspan(e * classes, classes);
+      row["logits"] = std::vector<float>(raw.begin(), raw.end());
       finish(batch.row[e], std::move(row));
     }
   }
@@ -176,7 +179,8 @@ class MultiLabel final : public TextTarget {
     Tensor loss = reduce_sum(each, {1}) * (1.0 / static_cast<double>(outputs()));
     Tensor positive = compare(logits, zero, Compare::greater_equal);
     Tensor probabilities = select(positive, one, small) / (one + small);
-    return {{{"multilabel_loss", loss}}, {{"probabilities", probabilities}, {"loss", loss}}};
+    return {{{"multilabel_loss", loss}},
+            {{"logits", logits}, {"probabilities", probabilities}, {"loss", loss}}};
   }
 
   std::unique_ptr<Rows> rows() const override { return std::make_unique<MultiLabelRows>(labels_); }

@@ -23,6 +23,7 @@ class SingleLabelRows final : public OrderedRows {
   void add(const Batch& batch, const Named<Array>& predictions) override {
     check(batch.notes.size() == batch.row.size(), "rows need the notes of their batch");
     auto probabilities = predictions.at("probabilities").as<float>();  // [E, C]
+    auto logits = predictions.at("logits").as<float>();                // [E, C]
     auto loss = predictions.at("loss").as<float>();                    // [E]
     size_t classes = labels_->size();
     for (size_t e = 0; e < batch.row.size(); ++e) {
@@ -33,6 +34,8 @@ class SingleLabelRows final : public OrderedRows {
       row["label"] = std::vector<std::string>{labels_->name(best)};
       row["probability"] = std::vector<float>{mine[best]};
       row["probabilities"] = std::vector<float>(mine.begin(), mine.end());
+      auto raw = logits.subspan(e * classes, classes);
+      row["logits"] = std::vector<float>(raw.begin(), raw.end());
       finish(batch.row[e], std::move(row));
     }
   }
@@ -188,7 +191,7 @@ class SingleLabel final : public TextTarget {
       trained = loss + (logit_of(logits, label) - mean) * options_.label_smoothing;
     }
     return {{{"classification_loss", trained}},
-            {{"probabilities", softmax(logits)}, {"loss", loss}}};
+            {{"logits", logits}, {"probabilities", softmax(logits)}, {"loss", loss}}};
   }
 
   std::unique_ptr<Rows> rows() const override { return std::make_unique<SingleLabelRows>(labels_); }

@@ -71,8 +71,8 @@ class TextTarget {
 };
 
 // "classification": one class a row. Schema: label i32 [E], with class weights label_weight f32 [E].
-// Predictions: probabilities f32 [E, C], loss f32 [E] (without smoothing and weights). Rows: `label`
-// and `probability` of the likeliest class, `probabilities`; with a label `gold` and `loss`.
+// Predictions: logits and probabilities f32 [E, C], loss f32 [E] (without smoothing and weights). Rows: `label`
+// and `probability` of the likeliest class, `probabilities`, `logits`; with a label `gold` and `loss`.
 // Scores: eval_accuracy, eval_loss, eval_macro_f1, eval_matthews, of two classes eval_f1 (of the
 // second), eval_count. Details: classes (precision, recall, F1, support of each), confused (the
 // pairs of classes taken for each other most often), and of at most 100 classes confusion (labels;
@@ -80,7 +80,7 @@ class TextTarget {
 std::shared_ptr<TextTarget> make_single_label(const TargetOptions& options);
 
 // "multilabel": each class by itself, there from a probability of a half. Schema: labels f32 [E, C].
-// Rows: `labels`, `probabilities`; with a label `gold` (a list) and `loss`. Scores: eval_micro_f1,
+// Rows: `labels`, `probabilities`, `logits`; with a label `gold` (a list) and `loss`. Scores: eval_micro_f1,
 // eval_macro_f1, eval_accuracy (rows whose classes are all right), eval_loss (mean over classes),
 // eval_count. Details: classes.
 std::shared_ptr<TextTarget> make_multi_label(const TargetOptions& options);
