@@ -81,6 +81,8 @@ void refuse_others_options(const FinetuneOptions& o) {
   given.classification.max_seq_length = given.classification.limit = 0;
   given.classification.train_fraction = 1;
   given.classification.classifier_dropout = untouched.classification.classifier_dropout;
+  // Windows of a table's texts are as far apart as its own checks allow.
+  if (!squad && o.task != "tagging") given.squad.doc_stride = 0;
   Json found = values(given), defaults = values(untouched);
   for (const auto& [name, value] : found.items()) {
     if (value == defaults[name]) continue;
@@ -196,6 +198,7 @@ Json train_once(Args args, std::ostream& out) {
     }
     job.inputs = o.model.files();
     task.classification = o.classification;
+    task.classification.doc_stride = o.squad.doc_stride;
     task.squad = squad_options(o);
     if (o.task == "tagging") {
       task.tagging = tagging_of(o.classification, o.tagging);

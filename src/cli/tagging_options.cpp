@@ -17,6 +17,7 @@ TaggingOptions tagging_of(const ClassificationOptions& table, const TagColumns& 
       {!table.format.empty(), "format"},
       {table.header.has_value(), "header"},
       {table.bad_rows != "fail", "bad_rows"},
+      {!table.long_text.empty(), "long_text"},
       {table.target.label_separator != ",", "label_separator"},
       {!table.target.class_weights.empty(), "class_weights"},
       {table.target.label_smoothing != 0, "label_smoothing"},

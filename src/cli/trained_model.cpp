@@ -31,6 +31,8 @@ ClassificationOptions row_options(const InferenceOptions& o, const std::string& 
   rows.header = o.header;
   rows.bad_rows = o.bad_rows;
   rows.invalid_utf8 = o.invalid_utf8;
+  rows.long_text = o.long_text;
+  rows.doc_stride = o.squad.doc_stride;
   return rows;
 }
 
@@ -57,6 +59,7 @@ void InferenceOptions::each(OptionVisitor& v) {
   tagging.each(v);
   v("header", header, "the first line names the columns; if not given, as in training");
   v("format", format, "tsv, csv or jsonl (default: by the name's ending, else as in training)");
+  v("long_text", long_text, kLongTextHelp);
   v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
   v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
   v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
@@ -74,6 +77,8 @@ void refuse_idle_options(const InferenceOptions& o, std::string_view task) {
     if (given) throw usage_error("--{} has no effect here: {}", option, why);
   };
   bool pretrained = task == "pretraining";
+  refuse((pretrained || task == "tagging") && o.squad.doc_stride != 0, "doc_stride",
+         "it is for models that answer questions, and for texts in windows");
   if (!pretrained) {
     refuse(o.skip_corrupt, "skip_corrupt", "it is for records, which this model does not read");
     refuse(o.top_k != kTopK, "top_k", "it is for what a pre-trained model puts in [MASK]");
@@ -89,6 +94,7 @@ void refuse_idle_options(const InferenceOptions& o, std::string_view task) {
     refuse(!o.id_column.empty(), "id_column", why);
     refuse(!o.format.empty(), "format", why);
     refuse(o.header.has_value(), "header", why);
+    refuse(!o.long_text.empty(), "long_text", why);
     refuse(o.bad_rows != InferenceOptions().bad_rows, "bad_rows", why);
   }
   if (!pretrained || !is_named_as_rows(o.input_file)) return;

@@ -17,7 +17,7 @@ inline constexpr int64_t kTopK = 5;
 
 struct InferenceOptions {
   std::string model_dir, input_file;
-  std::string text_column, text_b_column, label_column, id_column, format;
+  std::string text_column, text_b_column, label_column, id_column, format, long_text;
   std::string bad_rows = "fail", invalid_utf8 = "error";
   std::optional<bool> header;
   TagColumns tagging;

@@ -25,37 +25,55 @@ PairInput PairEncoder::encode(std::string_view a, std::string_view b) const {
   std::vector<int32_t> second;
   if (!b.empty()) tokenizer_.append_ids(b, second);
   PairInput input;
+  input.ids.push_back(classify_);
+  tokenizer_.append_ids(a, input.ids);
+  size_t m = input.ids.size() - 1, n = second.size();
+  Kept fits = kept(m, n);
+  input.pieces = m + n;
+  input.cut = m + n - fits.a - fits.b;
+  input.ids.resize(fits.a + 1);
+  close(input, std::span(second).first(fits.b));
+  return input;
+}
+
+std::vector<int32_t> PairEncoder::pieces(std::string_view text) const {
+  std::vector<int32_t> ids;
+  if (!text.empty()) tokenizer_.append_ids(text, ids);
+  return ids;
+}
+
+PairEncoder::Kept PairEncoder::kept(size_t a, size_t b) const {
+  size_t room = max_length_ - (b == 0 ? 2 : 2 + separators_);
+  if (b == 0) return {std::min(a, room), 0};
+  if (a + b <= room) return {a, b};
+  // What popping one piece at a time comes to: both end at half the room, A with the odd piece,
+  // unless one is short enough to stay whole.
+  if (b <= room / 2) return {room - b, b};
+  if (a <= room - room / 2) return {a, room - a};
+  return {room - room / 2, room / 2};
+}
+
+PairInput PairEncoder::join(std::span<const int32_t> a, std::span<const int32_t> b) const {
+  PairInput input;
+  input.ids.reserve(a.size() + b.size() + 2 + separators_);
+  input.ids.push_back(classify_);
+  input.ids.insert(input.ids.end(), a.begin(), a.end());
+  close(input, b);
+  check(input.ids.size() <= max_length_, "texts that were made to fit");
+  input.pieces = a.size() + b.size();
+  return input;
+}
+
+void PairEncoder::close(PairInput& input, std::span<const int32_t> b) const {
   std::vector<int32_t>& ids = input.ids;
-  ids.push_back(classify_);
-  tokenizer_.append_ids(a, ids);
-  size_t m = ids.size() - 1, n = second.size();
-  size_t pieces = m + n;
-  size_t room = max_length_ - (second.empty() ? 2 : 2 + separators_);
-  if (n == 0) {
-    m = std::min(m, room);
-  } else if (m + n > room) {
-    // What popping one piece at a time comes to: both end at half the room, A with the odd piece,
-    // unless one is short enough to stay whole.
-    if (n <= room / 2) {
-      m = room - n;
-    } else if (m <= room - room / 2) {
-      n = room - m;
-    } else {
-      m = room - room / 2;
-      n = room / 2;
-    }
-  }
-  input.cut = pieces - m - n;
-  ids.resize(m + 1);
   ids.push_back(separate_);
   input.first = static_cast<uint32_t>(ids.size());
-  if (n > 0) {
+  if (!b.empty()) {
     ids.insert(ids.end(), separators_ - 1, separate_);
-    ids.insert(ids.end(), second.begin(), second.begin() + static_cast<int64_t>(n));
+    ids.insert(ids.end(), b.begin(), b.end());
     ids.push_back(separate_);
   }
   if (tokenizer_.special().segments == 1) input.first = static_cast<uint32_t>(ids.size());
-  return input;
 }
 
 void add_input(Example& example, const int32_t* ids, size_t length, size_t first) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct PairInput {
   uint32_t first =
       0;             // ids of segment 0: [CLS] A [SEP], RoBERTa's all; the others are of segment 1
   uint64_t cut = 0;  // pieces that did not fit
+  uint64_t pieces = 0;  // of the texts, with those
 };
 
 // The reference's rule: a single text is cut at its end; of two, the longer one loses its last
@@ -29,7 +31,18 @@ class PairEncoder {
   }
   PairInput encode(std::string_view a, std::string_view b) const;  // safe from many threads
 
+  // The steps of encode(), for other ways to shorten a text.
+  std::vector<int32_t> pieces(std::string_view text) const;
+  struct Kept {
+    size_t a, b;
+  };
+  Kept kept(size_t a, size_t b) const;  // of so many pieces, how many fit
+  // With the special tokens; `a` and `b` fit. An empty B makes a single text.
+  PairInput join(std::span<const int32_t> a, std::span<const int32_t> b) const;
+
  private:
+  void close(PairInput& input, std::span<const int32_t> b) const;
+
   const Tokenizer& tokenizer_;
   size_t max_length_, separators_;
   int32_t classify_, separate_;

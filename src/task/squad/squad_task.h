@@ -28,7 +28,8 @@ struct SquadOptions {
   template <class Visitor>
   void each(Visitor& v, bool training) {
     v("doc_stride", doc_stride,
-      "of squad: pieces of a context from one window to the next (0: 128, or as in training)");
+      "pieces from one window to the next, of squad's contexts (0: 128, or as in training) and of "
+      "--long_text=windows (0: half a window, or as in training)");
     v("max_query_length", max_query_length,
       "of squad: pieces of a question (0: 64, or as in training)");
     v("n_best_size", n_best_size, "of squad: answers in the list (0: 20, or as in training)");

@@ -17,7 +17,9 @@
 #include "task/share.h"
 #include "task/table/label_list.h"
 #include "task/table/layouts.h"
+#include "task/table/long_text.h"
 #include "task/table/text_data.h"
+#include "task/table/window_rows.h"
 #include "tensor/ops/ops.h"
 #include "text/unicode.h"
 
@@ -37,6 +39,8 @@ RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_i
   };
   return rows;
 }
+
+constexpr int64_t kMostStride = 1'000'000;  // pieces
 
 class Classification final : public Task {
  public:
@@ -90,7 +94,9 @@ class Classification final : public Task {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
                         options_.max_seq_length, config_.positions());
     }
-    encoder_ = std::make_shared<PairEncoder>(*tokenizer_, options_.max_seq_length, pairs);
+    long_text_ = long_text();
+    encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options_.max_seq_length, pairs,
+                                                 long_text_, options_.doc_stride);
     try {
       load();
     } catch (const Error&) {
@@ -147,7 +153,9 @@ class Classification final : public Task {
     return target_->build(scope.training(), logits, batch);
   }
 
-  std::unique_ptr<Rows> rows() const override { return target_->rows(); }
+  std::unique_ptr<Rows> rows() const override {
+    return long_text_ == LongText::windows ? make_window_rows(target_) : target_->rows();
+  }
   std::unique_ptr<Scorer> scorer() const override { return target_->scorer(); }
 
   Json describe() const override {
@@ -164,7 +172,9 @@ class Classification final : public Task {
     }
     description.update({{"format", options_.format},
                         {"max_seq_length", options_.max_seq_length},
+                        {"long_text", name_of(long_text_)},
                         {"classifier_dropout", options_.classifier_dropout}});
+    if (options_.doc_stride > 0) description["doc_stride"] = options_.doc_stride;
     return description;
   }
 
@@ -195,6 +205,7 @@ class Classification final : public Task {
     return options_.header.value_or(layout_ ? layout_->file(split).header : true);
   }
   void take(const JsonValue& description);
+  LongText long_text() const;
   void load();
   void load_dev(const std::string& split, const std::string& file, const TextColumns& columns,
                 bool header);
@@ -219,7 +230,8 @@ class Classification final : public Task {
   std::shared_ptr<const Tokenizer> tokenizer_;
   const TableLayout* layout_ = nullptr;  // null: own tables
   TextColumns columns_, test_columns_;
-  std::shared_ptr<const PairEncoder> encoder_;
+  LongText long_text_ = LongText::head;
+  std::shared_ptr<const LongTextEncoder> encoder_;
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
   std::shared_ptr<TextData> train_;  // null: there is no such split
   std::vector<std::pair<std::string, std::shared_ptr<TextData>>> dev_;  // by split
@@ -282,10 +294,34 @@ void Classification::take(const JsonValue& description) {
     if (!is_row_format(found->text())) found->fail("tsv, csv or jsonl");
     options_.trained_format = found->text();
   }
+  if (auto found = description.find("long_text"); found && options_.long_text.empty()) {
+    options_.long_text = found->text();
+    if (!find_long_text(options_.long_text)) found->fail("head, head_tail or windows");
+    // The distance of its windows is no option of another way.
+    if (auto stride = description.find("doc_stride"); stride && options_.doc_stride == 0) {
+      options_.doc_stride = stride->integer(1, kMostStride);
+    }
+  }
   if (options_.max_seq_length > 0) return;
   if (std::optional<JsonValue> found = description.find("max_seq_length")) {
     options_.max_seq_length = found->integer(1, config_.positions());
   }
+}
+
+LongText Classification::long_text() const {
+  if (options_.doc_stride < 0 || options_.doc_stride > kMostStride) {
+    throw usage_error("--doc_stride={}: 0 to {} expected", options_.doc_stride, kMostStride);
+  }
+  std::optional<LongText> how =
+      options_.long_text.empty() ? LongText::head : find_long_text(options_.long_text);
+  if (!how) {
+    throw usage_error("--long_text={}: head, head_tail or windows expected", options_.long_text);
+  }
+  if (options_.doc_stride > 0 && how != LongText::windows) {
+    throw usage_error("--doc_stride={}: it is for --long_text=windows, and here that is {}",
+                      options_.doc_stride, name_of(*how));
+  }
+  return *how;
 }
 
 void Classification::load() {
@@ -314,9 +350,9 @@ void Classification::load() {
 
 void Classification::load_dev(const std::string& split, const std::string& file,
                               const TextColumns& columns, bool header) {
-  auto data = std::make_shared<TextData>(file);
+  auto data = std::make_shared<TextData>(file, long_text_);
   TextRowReader reader(file, columns, row_options(options_, header, false), false);
-  load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
+  load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
     require_label(file, row);
     data->add(input, std::move(row));
   });
@@ -364,11 +400,11 @@ void Classification::load_train() {
   const std::string& file = options_.train_file;
   bool has_dev = !options_.dev_file.empty() || (layout_ && !options_.data_dir.empty());
   double fraction = has_dev ? 0 : options_.dev_fraction;
-  train_ = std::make_shared<TextData>(file);
-  auto held = std::make_shared<TextData>(file);
+  train_ = std::make_shared<TextData>(file, long_text_);
+  auto held = std::make_shared<TextData>(file, long_text_);
   uint64_t left_out = 0;
   TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
-  load_texts(reader, *encoder_, options_.limit, [&](PairInput input, TextRow row) {
+  load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
     require_label(file, row);
     std::string text = row.text + '\0' + row.text_b;
     if (is_in_share(text, fraction, Draw::held_out)) return held->add(input, std::move(row));
@@ -379,20 +415,21 @@ void Classification::load_train() {
     log_line("{}: {} rows are left out (--train_fraction={})", file, left_out,
              options_.train_fraction);
   }
-  if (train_->size() + held->size() + left_out == 0)
+  if (train_->rows() + held->rows() + left_out == 0)
     throw error("{}: there is no row to train on", file);
   if (train_->size() == 0) {
     throw usage_error(
         "{}: no row is left to train on: --dev_fraction={} holds out {}, and --train_fraction={} "
         "leaves out {}; other shares are expected",
-        file, fraction, held->size(), options_.train_fraction, left_out);
+        file, fraction, held->rows(), options_.train_fraction, left_out);
   }
   train_->report();
   if (fraction > 0 && held->size() == 0) {
     log_warning("{}: no row of so few was held out, so nothing is evaluated while training", file);
   } else if (fraction > 0) {
     log_line("{}: {} rows are held out to evaluate on (--dev_fraction={}), {} are trained on", file,
-             held->size(), fraction, train_->size());
+             held->rows(), fraction, train_->rows());
+    held->report(" (held out)");
     dev_.emplace_back("dev", held);
   }
   LabelColumn column = {file, columns_.label};
@@ -402,7 +439,8 @@ void Classification::load_train() {
     if (!dev_.empty()) found.insert(found.end(), held->labels().begin(), held->labels().end());
     target_->learn(found, column);
   }
-  target_->weigh(train_->labels());
+  // Rare or not, as it is trained on: a window is an example.
+  target_->weigh(long_text_ == LongText::windows ? train_->labels_of_examples() : train_->labels());
   train_->set_target(target_);
   target_->report(train_->labels(), column);
 }

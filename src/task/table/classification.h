@@ -16,6 +16,11 @@ namespace bertrain {
 
 inline constexpr double kMostClassifierDropout = 0.999;  // as of the other rates of a model
 
+inline constexpr const char* kLongTextHelp =
+    "what is read of a text beyond the model's length: head (its beginning), head_tail (a quarter "
+    "from its beginning, the rest from its end) or windows (all, in windows --doc_stride apart, "
+    "whose predictions' mean is the row's) (default: head, or as in training)";
+
 struct ClassificationOptions {
   std::string layout;                           // a name that find_layout knows; empty: own tables
   std::string data_dir;                         // its folder
@@ -28,6 +33,8 @@ struct ClassificationOptions {
   double dev_fraction = 0.05, train_fraction = 1;
   int64_t limit = 0;
   int64_t max_seq_length = 0;
+  std::string long_text;   // "head", "head_tail", "windows"; empty: as trained, else head
+  int64_t doc_stride = 0;  // of windows; 0: as trained, else half of one
   double classifier_dropout = 0.1;
   TargetOptions target;
 
@@ -50,7 +57,8 @@ struct ClassificationOptions {
     v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
     v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
     v("max_seq_length", max_seq_length,
-      "tokens of an example; longer texts are cut and counted (0: 128, or the model's)");
+      "tokens of an example; longer texts are counted and shortened (0: 128, or the model's)");
+    v("long_text", long_text, kLongTextHelp);
     v("classifier_dropout", classifier_dropout, "dropout before the output layer while training");
     v("labels", target.labels, "all classes in their order, by commas (default: as found, sorted)");
     v("label_separator", target.label_separator, "of multilabel: between the classes of a row");

@@ -365,5 +365,71 @@ TEST(Classification, BuildsLossesAndProbabilitiesOnTheExampleAxis) {
   EXPECT_TRUE(names.contains("bert/pooler/dense/kernel"));
 }
 
+TEST(Classification, LongTextsAreReadInWindowsOfTheirRow) {
+  ClassificationOptions options =
+      with_header("text\tlabel\na b c d a b c d\tx\nb\ty\na b c d a\ty\n",
+                  "text\tlabel\nb\ty\na b c d a b\tx\n");
+  options.max_seq_length = 6;
+  options.long_text = "windows";
+  options.doc_stride = 4;
+  auto task = make(options);
+  std::vector<Example> train = all_of(*task, "train");
+  EXPECT_EQ(task->count("train"), 5u);
+  EXPECT_THAT(golds(train), ElementsAre("x", "x", "y", "y", "y"));
+  EXPECT_THAT(integers(train[1], "input_ids"), ElementsAre(2, 5, 6, 7, 8, 3));
+  EXPECT_THAT(integers(train[1], "row"), ElementsAre(0));
+  EXPECT_THAT(integers(train[1], "window"), ElementsAre(1, 2));
+  EXPECT_FALSE(train[2].contains("window"));
+  EXPECT_THAT(integers(train[4], "row"), ElementsAre(2));
+  EXPECT_EQ(task->count("dev"), 3u);
+  EXPECT_EQ(task->describe()["long_text"], "windows");
+  EXPECT_EQ(task->describe()["doc_stride"], 4);
+
+  // As they were trained on, unless told otherwise; of a file to predict the same examples.
+  Json description = task->describe();
+  write_text("mem://classification/new.tsv", "text\nb\na b c d a b c d a\n");
+  ClassificationOptions fresh;
+  fresh.test_file = "mem://classification/new.tsv";
+  auto rows = make(fresh, &description);
+  std::vector<Example> test = all_of(*rows, "test");
+  ASSERT_EQ(test.size(), 4u);
+  EXPECT_THAT(integers(test[3], "input_ids"), ElementsAre(2, 5, 3));
+  EXPECT_THAT(integers(test[3], "window"), ElementsAre(2, 3));
+  ExampleStream skipped = rows->examples("test");
+  EXPECT_EQ(skipped->skip(2), 2u);
+  EXPECT_THAT(integers(*skipped->next(), "window"), ElementsAre(1, 3));
+  fresh.long_text = "head";
+  EXPECT_EQ(all_of(*make(fresh, &description), "test").size(), 2u);
+
+  // Each window is an example to learn from, so it counts where rare classes weigh more: 2 of 5 are x's.
+  options.target.class_weights = "balanced";
+  EXPECT_THAT(floats(all_of(*make(options), "train")[0], "label_weight"), ElementsAre(1.25F));
+}
+
+TEST(Classification, WaysOfLongTextsAreNamed) {
+  auto refuses = [](const ClassificationOptions& options, const Json* description,
+                    std::string_view text) {
+    EXPECT_THAT([&] { make(options, description); }, ThrowsMessage<Error>(HasSubstr(text)));
+  };
+  ClassificationOptions options = headerless("1\ta\n0\tb\n");
+  options.long_text = "tail";
+  refuses(options, nullptr, "--long_text=tail: head, head_tail or windows expected");
+  options.long_text = "head_tail";
+  options.doc_stride = 3;
+  refuses(options, nullptr,
+          "--doc_stride=3: it is for --long_text=windows, and here that is head_tail");
+  options.long_text = "windows";
+  options.doc_stride = -1;
+  refuses(options, nullptr, "--doc_stride=-1");
+  options = headerless("1\ta\n0\tb\n");
+  Json description = make(options)->describe();
+  EXPECT_EQ(description["long_text"], "head");
+  description["long_text"] = "tail";
+  refuses(options, &description, "long_text");
+  description["long_text"] = "windows";
+  description["doc_stride"] = 0;
+  refuses(options, &description, "doc_stride");
+}
+
 }  // namespace
 }  // namespace bertrain

@@ -183,6 +183,15 @@ class MultiLabel final : public TextTarget {
             {{"logits", logits}, {"probabilities", probabilities}, {"loss", loss}}};
   }
 
+  float loss_of(const Example& notes, std::span<const float> predicted) const override {
+    const std::vector<std::string>& gold = strings(notes, "gold");
+    double sum = 0;
+    for (size_t c = 0; c < predicted.size(); ++c) {
+      bool there = std::find(gold.begin(), gold.end(), labels_->name(c)) != gold.end();
+      sum += static_cast<double>(surprise_of(there ? predicted[c] : 1 - predicted[c]));
+    }
+    return static_cast<float>(sum / static_cast<double>(predicted.size()));
+  }
   std::unique_ptr<Rows> rows() const override { return std::make_unique<MultiLabelRows>(labels_); }
   std::unique_ptr<Scorer> scorer() const override {
     return std::make_unique<MultiLabelScorer>(labels_);

@@ -194,6 +194,11 @@ class SingleLabel final : public TextTarget {
             {{"logits", logits}, {"probabilities", softmax(logits)}, {"loss", loss}}};
   }
 
+  float loss_of(const Example& notes, std::span<const float> predicted) const override {
+    int64_t gold = labels_->find(strings(notes, "gold").at(0));
+    check(gold >= 0, "a known label");
+    return surprise_of(predicted[static_cast<size_t>(gold)]);
+  }
   std::unique_ptr<Rows> rows() const override { return std::make_unique<SingleLabelRows>(labels_); }
   std::unique_ptr<Scorer> scorer() const override {
     return std::make_unique<SingleLabelScorer>(labels_);

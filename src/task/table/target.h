@@ -2,8 +2,12 @@
 // several, any number of classes, or a number.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +42,11 @@ struct LabelColumn {
   std::string file, name;
 };
 
+// −ln of a probability; finite of 0 too.
+inline float surprise_of(float probability) {
+  return -std::log(std::max(probability, std::numeric_limits<float>::min()));
+}
+
 // Made for a new model by learn(), or for a trained one by take(); const after that.
 class TextTarget {
  public:
@@ -65,6 +74,9 @@ class TextTarget {
 
   virtual int64_t outputs() const = 0;  // logits are f32 [E, outputs]
   virtual Outputs build(bool training, Tensor logits, const Inputs& batch) const = 0;
+  // The loss of a row whose prediction (`outputs` probabilities, or the value) was made of several; the
+  // notes have a `gold`.
+  virtual float loss_of(const Example& notes, std::span<const float> predicted) const = 0;
   virtual std::unique_ptr<Rows> rows() const = 0;
   virtual std::unique_ptr<Scorer> scorer() const = 0;
   virtual void describe(Json& description) const = 0;  // adds what take() reads
