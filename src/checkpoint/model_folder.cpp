@@ -85,23 +85,6 @@ std::string problem_type_of(const Json& config, const std::string& uri) {
   type->fail("regression, single_label_classification or multi_label_classification");
 }
 
-// An output layer that is not the word embeddings, which is no part of a masked LM here.
-void refuse_untied(const Json& config, std::string_view directory) {
-  auto tied = config.find("tie_word_embeddings");
-  if (tied == config.end() || *tied != false || !is_checkpoint(directory)) return;
-  auto weights = open_checkpoint(directory);
-  for (const auto& [name, type] : weights->tensors()) {
-    if (!name.ends_with("cls.predictions.decoder.weight") &&
-        !name.ends_with("lm_head.decoder.weight")) {
-      continue;
-    }
-    throw error(
-        "{}: tie_word_embeddings is false, and '{}' in {} an output layer of its own; true "
-        "expected, as this program has no other",
-        join_path(directory, kConfig), name, weights->uri());
-  }
-}
-
 // Settings of transformers' tokenizer that would give other tokens than ours: better said than
 // trained on. Tokens are texts, or objects with the text as "content".
 void refuse_other_tokenizers(const JsonValue& config, bool roberta) {
@@ -354,7 +337,6 @@ ModelFolder read_model_folder(std::string_view directory) {
   }
   std::string ours = join_path(directory, kOurs);
   folder.bertrain = exists(ours) ? read_json(ours) : Json();
-  refuse_untied(folder.config, directory);
   if (folder.bertrain.is_null()) add_default_labels(folder, directory);
   if (folder.problem_type == "regression" && folder.labels.size() > 1) {
     throw error(

@@ -42,8 +42,8 @@ void run_convert(Args args, std::ostream& out) {
   ConversionNames names;
   ConversionWants wants{.heads = o.format != "tf2-encoder",
                         .training = o.format != "hf" && o.format != "tf2-encoder"};
-  std::unique_ptr<CheckpointReader> tensors =
-      conversion_of(open_weights(o.model.weights()), config, wants, flags.trim_vocab, names);
+  std::unique_ptr<CheckpointReader> tensors = conversion_of(
+      open_weights(o.model.weights(), wants.heads), config, wants, flags.trim_vocab, names);
   write_converted({o.from, o.to, o.format, config, *tokenizer, *tensors, o.overwrite});
   print_names("used", names.used, out);
   print_names("unused", names.unused, out);

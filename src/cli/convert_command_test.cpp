@@ -47,7 +47,7 @@ std::unique_ptr<CheckpointReader> trimmed(const std::string& source) {
 
 // Each tensor's bytes are the source's first ones; those with fewer rows are `cut`.
 void expect_first_rows(const std::string& source, const std::set<std::string>& cut) {
-  std::unique_ptr<CheckpointReader> after = trimmed(source), before = open_weights(source);
+  std::unique_ptr<CheckpointReader> after = trimmed(source), before = open_weights(source, true);
   std::set<std::string> shorter;
   for (const auto& [name, type] : after->tensors()) {
     Array old = before->read(name), kept = after->read(name);

@@ -66,7 +66,10 @@ std::vector<std::string> with_shapes(const std::vector<std::string>& names, cons
 }  // namespace
 
 void load_weights(State& state, const std::string& uri, bool complete, bool new_head) {
-  std::unique_ptr<CheckpointReader> file = open_weights(uri);
+  bool masked_lm = std::ranges::any_of(state.parameters(), [](const Parameter& p) {
+    return p.name.starts_with("cls/predictions/");
+  });
+  std::unique_ptr<CheckpointReader> file = open_weights(uri, masked_lm);
   LoadReport report = state.load_parameters(*file, new_head);
   refuse_more_layers(state, report, uri);
   std::vector<std::string> lost;

@@ -39,28 +39,39 @@ void require_heads(const std::string& weights, const BertConfig& config, const s
               *heads, place, config.num_attention_heads);
 }
 
-void require_tied(const CheckpointReader& weights) {
+std::vector<UntiedLayer> untied_layers(const CheckpointReader& weights) {
   constexpr std::string_view kTable = "embeddings.word_embeddings.weight";
+  constexpr std::string_view kDecoder = "decoder.";
   std::string table;
   for (const auto& [name, type] : weights.tensors()) {
     if (name.ends_with(kTable)) table = name;
   }
-  auto compare = [&](const std::string& decoder, const std::string& tied) {
-    if (!weights.tensors().contains(decoder) || !weights.tensors().contains(tied)) return;
-    Array a = weights.read(decoder), b = weights.read(tied);
-    if (a.type == b.type && std::memcmp(a.bytes.get(), b.bytes.get(), a.byte_size()) == 0) return;
+  std::vector<UntiedLayer> untied;
+  for (const auto& [name, type] : weights.tensors()) {
+    for (std::string_view part : {"weight", "bias"}) {
+      for (std::string_view head : {"cls.predictions.", "lm_head."}) {
+        if (!name.ends_with(fmt::format("{}{}{}", head, kDecoder, part))) continue;
+        std::string start = name.substr(0, name.size() - part.size() - kDecoder.size());
+        std::string tied = part == "weight" ? table : start + "bias";
+        if (!weights.tensors().contains(tied)) continue;
+        Array a = weights.read(name), b = weights.read(tied);
+        if (a.type == b.type && std::memcmp(a.bytes.get(), b.bytes.get(), a.byte_size()) == 0) {
+          continue;
+        }
+        untied.push_back({name, std::move(tied)});
+      }
+    }
+  }
+  return untied;
+}
+
+void require_tied(const CheckpointReader& weights) {
+  for (const UntiedLayer& layer : untied_layers(weights)) {
     throw error(
         "{}: '{}' is not equal to '{}': an output layer of its own, which this program has not "
-        "(its "
-        "masked LM has the word embeddings for one)",
-        weights.uri(), decoder, tied);
-  };
-  for (const char* wrapper : {"", "module."}) {
-    for (const char* head : {"cls.predictions.", "lm_head."}) {
-      std::string start = std::string(wrapper) + head;
-      compare(start + "decoder.weight", table);
-      compare(start + "decoder.bias", start + "bias");
-    }
+        "(its masked LM has the word embeddings for one); the encoder alone can be used, to embed "
+        "or to finetune",
+        weights.uri(), layer.name, layer.tied);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "model/config.h"
@@ -14,8 +15,13 @@ namespace bertrain {
 // not the configuration's; `place` has the latter. In all other formats no shape depends on it.
 void require_heads(const std::string& weights, const BertConfig& config, const std::string& place);
 
-// The output layer of a masked LM is its word embeddings here, and its bias the head's. Throws Error naming
-// both tensors when a file of transformers has a layer or a bias of its own with other values.
+// The output layer of a masked LM is its word embeddings here, and its bias the head's: the layers and
+// biases of their own in a file of transformers, with other values, and the tensors they should equal.
+struct UntiedLayer {
+  std::string name, tied;
+};
+std::vector<UntiedLayer> untied_layers(const CheckpointReader& weights);
+// Throws Error naming both tensors when there is one.
 void require_tied(const CheckpointReader& weights);
 
 // Positions of a RoBERTa are counted from its configuration's padding on: an Error when that is not its

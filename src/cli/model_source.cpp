@@ -207,7 +207,7 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
 
 std::string task_file(const std::string& path) { return join_path(path, "bertrain.json"); }
 
-std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
+std::unique_ptr<CheckpointReader> open_weights(const std::string& uri, bool masked_lm) {
   std::unique_ptr<CheckpointReader> reader = open_checkpoint(uri);
   if (reader->object_graph()) return widen_floats(name_objects(std::move(reader)));
   std::vector<std::string> names;
@@ -218,7 +218,14 @@ std::unique_ptr<CheckpointReader> open_weights(const std::string& uri) {
   }
   reader = widen_floats(std::move(reader));
   if (!are_hugging_face(names)) return reader;
-  require_tied(*reader);
+  if (masked_lm) {
+    require_tied(*reader);
+  } else {
+    for (const UntiedLayer& layer : untied_layers(*reader)) {
+      log_line("{}: '{}', an output layer of its own for masked words, is not used", uri,
+               layer.name);
+    }
+  }
   return rename_tensors(std::move(reader), from_hugging_face, is_kernel);
 }
 

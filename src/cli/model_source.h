@@ -33,8 +33,9 @@ void put_tokenizer(const Tokenizer& tokenizer, const BertConfig& config, ModelFo
 std::string architecture_of(const BertConfig& config, std::string_view end);
 std::string task_file(const std::string& path);  // where a folder has it
 
-// A checkpoint of any kind whose tensors have our names (Google's).
-std::unique_ptr<CheckpointReader> open_weights(const std::string& uri);
+// A checkpoint of any kind whose tensors have our names (Google's). `masked_lm`: that head is used, and
+// an output layer of its own is an Error; else one is left out, and that is said.
+std::unique_ptr<CheckpointReader> open_weights(const std::string& uri, bool masked_lm);
 
 // The shape that `model` (a size's name) or `bert_config_file` gives, with the preset's code for what
 // it leaves open; usage errors where both or none are given. vocab_size counts with a size's name.

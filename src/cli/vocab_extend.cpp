@@ -177,9 +177,10 @@ void run_extend(Args args, std::ostream& out) {
   std::vector<std::string> tokens = tokenizer->vocabulary().tokens();
   size_t filled = place(words.pieces, tokens);
   ConversionNames names;
+  bool heads = o.format != "tf2-encoder";
   std::unique_ptr<CheckpointReader> old =
-      conversion_of(open_weights(o.model.weights()), config,
-                    {.heads = o.format != "tf2-encoder", .training = false}, false, names);
+      conversion_of(open_weights(o.model.weights(), heads), config,
+                    {.heads = heads, .training = false}, false, names);
   config.vocab_size = std::max(config.vocab_size, static_cast<int64_t>(tokens.size()));
   ExtendedReader extended(*old, words.pieces, config.vocab_size);
   Tokenizer new_tokenizer(Vocabulary(std::move(tokens), flags.words_file), tokenizer->options());
