@@ -249,6 +249,7 @@ class SafetensorsWriter : public CheckpointWriter {
 
  private:
   void begin(const Named<ArrayType>& types) {
+    refuse_pipe(uri_);
     file_ = storage_for(uri_).create(uri_, Exists::replace);
     order_ = file_order(types);
     std::string header = header_of(types, order_);

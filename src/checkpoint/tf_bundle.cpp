@@ -307,11 +307,18 @@ class TfBundleReader : public CheckpointReader {
   Named<Entry> entries_;
 };
 
+// A pipe would be written to, and wait for a reader.
+std::unique_ptr<Writer> create_file(const std::string& uri) {
+  refuse_pipe(uri);
+  return storage_for(uri).create(uri, Exists::replace);
+}
+
 class TfBundleWriter : public CheckpointWriter {
  public:
   explicit TfBundleWriter(std::string_view prefix)
-      : prefix_(prefix),
-        data_(storage_for(prefix).create(shard_name(prefix, 0, 1), Exists::replace)) {}
+      : prefix_(prefix), data_(create_file(shard_name(prefix, 0, 1))) {
+    refuse_pipe(prefix_ + ".index");  // before the weights, which take long
+  }
 
   void write(std::string_view name, const Array& value) override {
     check(!name.empty() && !entries_.contains(name),
@@ -336,8 +343,7 @@ class TfBundleWriter : public CheckpointWriter {
     data_->settle();
     std::vector<IndexEntry> entries{{"", header()}};
     for (const auto& [name, entry] : entries_) entries.push_back({name, message_of(entry)});
-    std::string index = prefix_ + ".index";
-    index_ = storage_for(index).create(index, Exists::replace);
+    index_ = create_file(prefix_ + ".index");
     index_->append(raw(write_table(entries)));
     index_->settle();
   }

@@ -96,7 +96,9 @@ void write_tf_state(std::string_view directory, const std::vector<std::string>& 
   };
   std::string text = line(kNewest, prefixes.back());
   for (const std::string& prefix : prefixes) text += line(kAll, prefix);
-  write_text(join_path(directory, "checkpoint"), text);
+  std::string file = join_path(directory, "checkpoint");
+  refuse_pipe(file);
+  write_text(file, text);
 }
 
 }  // namespace bertrain

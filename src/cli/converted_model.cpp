@@ -73,7 +73,9 @@ class Companions {
   }
   void require_same() const {
     for (const auto& [file, text] : files_) {
-      if (!exists(file) || read_text(file) == text) continue;
+      if (!exists(file)) continue;
+      refuse_pipe(file);
+      if (read_text(file) == text) continue;
       throw error("{} is there and says something else: use another folder, or --overwrite", file);
     }
   }

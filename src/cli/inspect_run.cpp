@@ -27,6 +27,7 @@ bool is_run(const std::string& path, std::string_view start) {
 std::vector<Json> last_entries(const std::string& file, const std::string& key, size_t count) {
   std::vector<Json> found;
   if (!storage_for(file).size(file)) return found;
+  refuse_pipe(file);
   auto lines = read_lines(file);
   std::string line;
   while (lines->next(line)) {

@@ -259,7 +259,9 @@ void ModelOptions::read_init_checkpoint() {
   std::string uri = open_checkpoint(path)->uri();
   folder_path_ = uri.substr(0, uri.rfind('/') == std::string::npos ? 0 : uri.rfind('/') + 1);
   std::string vocabulary = folder_path_ + "vocab.txt";
-  if (exists(vocabulary)) text.vocab_file = own_vocabulary_ = vocabulary;
+  if (!exists(vocabulary)) return;
+  refuse_pipe(vocabulary);
+  text.vocab_file = own_vocabulary_ = vocabulary;
 }
 
 bool ModelOptions::has_other_head(const Json& task) const {
@@ -348,6 +350,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
       throw usage_error("{} is not there: --bert_config_file names the shape of the checkpoint",
                         place);
     }
+    refuse_pipe(place);
     config = read_config(place, preset);
   } else {
     throw usage_error(
@@ -362,6 +365,7 @@ BertConfig ModelOptions::config(const std::string& preset, const Tokenizer& toke
     if (folder_) {
       require_same_shape(config, place, config_of(*folder_, folder_path_), folder_path_);
     } else if (!weights_.empty() && exists(beside) && !same_object(beside, place)) {
+      refuse_pipe(beside);
       require_same_shape(config, place, read_config(beside, preset), beside);
     }
   }

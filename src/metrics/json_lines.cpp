@@ -26,6 +26,7 @@ bool stays(const std::string& line, int64_t last_step) {
 
 void drop_later_lines(const std::string& path, int64_t last_step) {
   if (path.find("://") != std::string::npos || !storage_for(path).size(path)) return;
+  refuse_pipe(path);
   std::string kept;
   auto lines = read_lines(path);
   for (std::string line; lines->next(line);) {

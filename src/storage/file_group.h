@@ -13,6 +13,7 @@ namespace bertrain {
 class FileGroup {
  public:
   void add(const std::string& uri, const std::string& text) {
+    refuse_pipe(uri);  // which would be written to, and wait for a reader
     std::unique_ptr<Writer> writer = storage_for(uri).create(uri, Exists::replace);
     writer->append(std::as_bytes(std::span(text)));
     writer->settle();
