@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kData = BERTRAIN_TEST_DATA;
-const std::string kTied = "mem://tied", kUntied = "mem://untied";
+const std::string kTied = "mem://model_source/tied", kUntied = "mem://model_source/untied";
 constexpr const char* kSaid =
     "'cls.predictions.decoder.weight', an output layer of its own for masked words, is not used";
 
@@ -66,13 +66,13 @@ class UntiedModel : public testing::Test {
     for (const char* name : {"/vocab.txt", "/tokenizer_config.json"}) {
       write_text(kUntied + name, read_text(kTied + name));
     }
-    write_text("mem://texts.txt", "the old cat\n");
-    write_text("mem://masked.txt", "the old [MASK]\n");
+    write_text("mem://model_source/texts.txt", "the old cat\n");
+    write_text("mem://model_source/masked.txt", "the old [MASK]\n");
   }
 };
 
 TEST_F(UntiedModel, EmbedsAsWithoutTheLayerAndSaysSo) {
-  const std::string input = "--input_file=mem://texts.txt";
+  const std::string input = "--input_file=mem://model_source/texts.txt";
   std::vector<std::string> found;
   for (const std::string& model : {kTied, kUntied}) {
     found.push_back(model + ".jsonl");
@@ -84,14 +84,16 @@ TEST_F(UntiedModel, EmbedsAsWithoutTheLayerAndSaysSo) {
 }
 
 TEST_F(UntiedModel, IsAnEncoderToFinetuneAndToConvert) {
-  EXPECT_THAT(said(kConvertCommand, {"--from=" + kUntied, "--to=mem://encoder/model.ckpt-1",
-                                     "--format=tf2-encoder"}),
-              HasSubstr("\n  cls.predictions.decoder.weight\n"));
-  write_text("mem://rows.tsv", "text\tlabel\na cat\tx\na dog\ty\n");
+  EXPECT_THAT(
+      said(kConvertCommand, {"--from=" + kUntied, "--to=mem://model_source/encoder/model.ckpt-1",
+                             "--format=tf2-encoder"}),
+      HasSubstr("\n  cls.predictions.decoder.weight\n"));
+  write_text("mem://model_source/rows.tsv", "text\tlabel\na cat\tx\na dog\ty\n");
   const std::string run = testing::TempDir() + "/untied_run";
-  EXPECT_THAT(said(kFinetuneCommand, {"--train_file=mem://rows.tsv", "--init_checkpoint=" + kUntied,
-                                      "--num_train_steps=1", "--train_batch_size=2",
-                                      "--max_seq_length=8", "--overwrite", "--output_dir=" + run}),
+  EXPECT_THAT(said(kFinetuneCommand,
+                   {"--train_file=mem://model_source/rows.tsv", "--init_checkpoint=" + kUntied,
+                    "--num_train_steps=1", "--train_batch_size=2", "--max_seq_length=8",
+                    "--overwrite", "--output_dir=" + run}),
               HasSubstr(kSaid));
 }
 
@@ -100,11 +102,14 @@ TEST_F(UntiedModel, IsRefusedWhereMaskedWordsAreGuessedOrTheHeadKept) {
   auto fails = [](const Command& command, const std::vector<std::string>& args) {
     return message_of([&] { said(command, args); });
   };
-  EXPECT_THAT(fails(kPredictCommand, {"--model_dir=" + kUntied, "--input_file=mem://masked.txt"}),
+  EXPECT_THAT(fails(kPredictCommand,
+                    {"--model_dir=" + kUntied, "--input_file=mem://model_source/masked.txt"}),
               HasSubstr(problem));
-  EXPECT_THAT(fails(kConvertCommand, {"--from=" + kUntied, "--to=mem://refused/model.ckpt"}),
-              HasSubstr(problem));
-  EXPECT_EQ(fails(kPredictCommand, {"--model_dir=" + kTied, "--input_file=mem://masked.txt"}),
+  EXPECT_THAT(
+      fails(kConvertCommand, {"--from=" + kUntied, "--to=mem://model_source/refused/model.ckpt"}),
+      HasSubstr(problem));
+  EXPECT_EQ(fails(kPredictCommand,
+                  {"--model_dir=" + kTied, "--input_file=mem://model_source/masked.txt"}),
             "no error");
 }
 
