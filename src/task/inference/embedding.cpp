@@ -115,14 +115,14 @@ class Embedding final : public Task {
   std::vector<LossTerm> terms() const override { return {}; }
   ExampleStream examples(std::string_view) const override {
     bool first = options_.pooling == Pooling::cls;
-    return read_text_lines({options_.input_file, options_.invalid_utf8, options_.max_seq_length},
-                           tokenizer_, told_,
-                           [first](const PairInput& input, std::string_view, Example& example) {
-                             std::vector<int64_t> positions(first ? 1 : input.ids.size());
-                             std::iota(positions.begin(), positions.end(), 0);
-                             example["token_weights"] = std::vector<float>(positions.size(), 1.0F);
-                             example["target_positions"] = std::move(positions);
-                           });
+    return read_text_lines(
+        {options_.input_file, options_.invalid_utf8, options_.max_seq_length, config_.positions()},
+        tokenizer_, told_, [first](const PairInput& input, std::string_view, Example& example) {
+          std::vector<int64_t> positions(first ? 1 : input.ids.size());
+          std::iota(positions.begin(), positions.end(), 0);
+          example["token_weights"] = std::vector<float>(positions.size(), 1.0F);
+          example["target_positions"] = std::move(positions);
+        });
   }
   std::optional<uint64_t> count(std::string_view) const override { return std::nullopt; }
   int64_t max_seq_length() const override { return options_.max_seq_length; }

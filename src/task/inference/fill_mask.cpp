@@ -142,8 +142,9 @@ class FillMask final : public Task {
             file, *cut_off, lines, name, length);
       }
     };
-    return read_text_lines({options_.input_file, options_.invalid_utf8, options_.max_seq_length},
-                           tokenizer_, told_, finish, at_end);
+    return read_text_lines(
+        {options_.input_file, options_.invalid_utf8, options_.max_seq_length, config_.positions()},
+        tokenizer_, told_, finish, at_end);
   }
   std::optional<uint64_t> count(std::string_view) const override { return std::nullopt; }
   int64_t max_seq_length() const override { return options_.max_seq_length; }

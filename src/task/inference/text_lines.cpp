@@ -15,6 +15,8 @@ class TextLines final : public Stream<Example> {
             std::shared_ptr<ToldOnce> told, FinishLine finish, std::function<void(int64_t)> at_end)
       : file_(options.input_file),
         invalid_(parse_invalid_utf8(options.invalid_utf8)),
+        length_(options.max_seq_length),
+        positions_(options.positions),
         tokenizer_(std::move(tokenizer)),
         encoder_(*tokenizer_, options.max_seq_length, false),
         told_(std::move(told)),
@@ -53,12 +55,17 @@ class TextLines final : public Stream<Example> {
     if (repaired_ > 0) {
       log_warning("{}: {} of {} lines had bytes that are not UTF-8", file_, repaired_, row_);
     }
-    if (cut_ > 0) log_line("{}: {} of {} texts were cut to the model's length", file_, cut_, row_);
+    if (cut_ > 0) {
+      log_line("{}: {} of {} texts were cut to {} pieces, {}", file_, cut_, row_, length_,
+               length_ == positions_ ? "which is all that the model has positions for"
+                                     : "which --max_seq_length says");
+    }
     if (at_end_) at_end_(row_);
   }
 
   std::string file_;
   InvalidUtf8 invalid_;
+  int64_t length_, positions_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   PairEncoder encoder_;
   std::shared_ptr<ToldOnce> told_;

@@ -17,6 +17,7 @@ struct TextLineOptions {
   std::string input_file;  // "-" is standard input, whose lines can be asked for once
   std::string invalid_utf8 = "error";
   int64_t max_seq_length = 128;  // longer texts are cut, which is counted and said
+  int64_t positions = 0;         // of the model, for what is said
 };
 
 // What a task adds to the example of a line; `place` is FILE:LINE.
