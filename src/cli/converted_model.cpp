@@ -170,6 +170,11 @@ void warn_of_loss(const ConvertedModel& model) {
     lost.push_back(fmt::format("its task ({})", task["task"].get<std::string>()));
     if (task.contains("labels")) lost.push_back("the names of its classes");
   }
+  // Without one a classifier has the encoder's.
+  double dropout = folder.classifier_dropout.value_or(model.config.hidden_dropout_prob);
+  if (dropout != model.config.hidden_dropout_prob) {
+    lost.push_back(fmt::format("classifier_dropout = {}", dropout));
+  }
   const TokenizerOptions &is = model.tokenizer.options(), usual;
   auto differs = [&](const char* name, auto found, auto wanted) {
     if (found != wanted) lost.push_back(fmt::format("{} = {}", name, found));
@@ -239,6 +244,13 @@ void write_converted(const ConvertedModel& model) {
     write_all(model, CheckpointFormat::tf_bundle, before_weights);
   } else {
     write_tf2_checkpoint(model.to, model.tensors, model.config.num_attention_heads, before_weights);
+  }
+  double epsilon = model.config.layer_norm_eps, usual = BertConfig{}.layer_norm_eps;
+  if (is_tf && epsilon != usual) {
+    log_warning(
+        "the model's layer_norm_eps is {}, for which bert_config.json has a key that is read here; "
+        "Google's programs know none, and compute with {} whatever it says",
+        epsilon, usual);
   }
   if (is_tf && model.config.hidden_act == Activation::gelu_erf) {
     log_warning(
