@@ -186,6 +186,16 @@ class Tf2Writer {
     size_t inner = encoder(objects_, inputs, layers());
     bool span = has("cls/squad/output_weights");
     if (has("cls/predictions/output_bias")) {
+      // Programs of TensorFlow 2.10 have such models, in other objects: all of them must be there
+      // for those to restore, and there is no file of theirs to hold them against.
+      if (!has("cls/seq_relationship/output_weights")) {
+        throw error(
+            "{}: a TensorFlow 2 checkpoint of a masked LM needs "
+            "cls/seq_relationship/output_weights "
+            "(the next sentence), which is not there; --format=tf2-encoder writes the encoder "
+            "alone, tf1 and hf the masked LM",
+            prefix_);
+      }
       Inputs outer = make_inputs(objects_);
       Layers pretrainer(objects_);
       pretrainer.plain(inputs.words).plain(inputs.mask).plain(inputs.types).weighted(inner).plain();
