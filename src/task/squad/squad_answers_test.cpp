@@ -131,6 +131,7 @@ struct Toy {
   }
 };
 
+// S01.
 TEST(SquadAnswers, ABlankContextHasNoAnswer) {
   for (const char* blank : {"", " "}) {
     Toy toy(blank);
@@ -145,7 +146,7 @@ TEST(SquadAnswers, ABlankContextHasNoAnswer) {
   }
 }
 
-// [CLS] who [SEP] a b c [SEP]: the best start is behind the best end.
+// S02. [CLS] who [SEP] a b c [SEP]: the best start is behind the best end.
 TEST(SquadAnswers, WithoutAValidPairOfTheBestPositions) {
   Toy toy("a b c");
   SquadPrediction one = toy.answer({.n_best_size = 1}, {{5, 9}}, {{3, 8}});
@@ -158,6 +159,7 @@ TEST(SquadAnswers, WithoutAValidPairOfTheBestPositions) {
   EXPECT_EQ(two.n_best[0].start_logit, 1);
 }
 
+// S13.
 TEST(SquadAnswers, FirstAndLastPieceCanBeAnswers) {
   Toy toy("a b c");
   EXPECT_EQ(toy.answer({}, {{3, 9}}, {{3, 9}}).text, "a");
@@ -165,6 +167,7 @@ TEST(SquadAnswers, FirstAndLastPieceCanBeAnswers) {
   EXPECT_EQ(toy.answer({}, {{3, 9}}, {{5, 9}}).text, "a b c");
 }
 
+// S15.
 TEST(SquadAnswers, PartsOfAWordAndNarrowBlanks) {
   // [CLS] who [SEP] born ( 18 ##54 ) . [SEP]
   EXPECT_EQ(Toy("born (1854).").answer({}, {{5, 9}}, {{6, 9}}).text, "1854");

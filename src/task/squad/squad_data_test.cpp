@@ -98,6 +98,7 @@ TEST(SquadData, AnAnswerMayBeginWithTheBlanksOfTheContext) {
   EXPECT_EQ(data.questions[0].first_word, 0);
 }
 
+// S08.
 TEST(SquadData, NoAnswersMeansImpossibleWithoutAFlag) {
   SquadData data = training(file_of("a b", {question("q", Json::array())}));
   EXPECT_TRUE(data.questions.at(0).is_impossible);

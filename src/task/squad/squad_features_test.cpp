@@ -102,6 +102,7 @@ TEST(SquadFeatures, AreTheReferencesOfVersionTwo) {
   compare_with_reference("v2", {.max_seq_length = 96, .doc_stride = 32, .max_query_length = 16});
 }
 
+// S05.
 TEST(SquadFeatures, OneTokenOfRoomMakesAWindowAPiece) {
   auto data = data_of(repeated("a", 12), {{repeated("who", 12), "a", 0}});
   SquadFeatures features(data, toy(), {16, 128, 12}, true);
@@ -133,6 +134,7 @@ TEST(SquadFeatures, ALongQuestionIsCutAndCounted) {
   EXPECT_EQ(features.feature(0).first, 14u);
 }
 
+// S06.
 TEST(SquadFeatures, AStrideBeyondTheWindowSkipsNothing) {
   auto data = data_of(repeated("a", 40), {{"who ?", "a", 0}});
   SquadFeatures features(data, toy(), {16, 128, 8}, true);
@@ -143,6 +145,7 @@ TEST(SquadFeatures, AStrideBeyondTheWindowSkipsNothing) {
   EXPECT_EQ(features.feature(3).word.front(), 33u);
 }
 
+// S07.
 TEST(SquadFeatures, AStrideOneBelowTheLengthWorks) {
   auto data = data_of(repeated("a", 1200), {{"who ?", "a", 0}});
   SquadFeatures features(data, toy(), {512, 511, 64}, true);
@@ -194,6 +197,7 @@ TEST(SquadFeatures, ALongWindowShowsMoreContext) {
   EXPECT_TRUE(first.is_max_context[275]);  // 24 + 3 against 25 + 1.5
 }
 
+// S15.
 TEST(SquadFeatures, AnAnswerInsideAWordShrinksToItsPieces) {
   auto data = data_of("born (1854).", {{"who", "1854", 6}});
   SquadFeature feature = SquadFeatures(data, toy(), {16, 8, 4}, true).feature(0);
@@ -202,6 +206,7 @@ TEST(SquadFeatures, AnAnswerInsideAWordShrinksToItsPieces) {
   EXPECT_EQ(feature.end_position, 6);
 }
 
+// S13.
 TEST(SquadFeatures, FirstAndLastPieceAreNotTheNoAnswer) {
   auto data = data_of("a b c", {{"who", "a", 0}, {"who", "c", 4}, {"who", "", -1}});
   SquadFeatures features(data, toy(), {16, 8, 4}, true);

@@ -60,6 +60,7 @@ TEST(SquadScores, VersionTwoIsTheScripts) {
   EXPECT_EQ(text({.null_odds = &odds, .na_prob_thresh = -1.5}), expected("v2-threshold"));
 }
 
+// S11.
 TEST(SquadScores, AnArticleAloneMatchesButSharesNothing) {
   Json one = score_squad_v1(data_of({{"the"}}), predictions_of({"the"}));
   EXPECT_EQ(python_json(one), R"({"exact_match": 100.0, "f1": 0.0})");
