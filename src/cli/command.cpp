@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "cli/convert_command.h"
 #include "cli/devices_command.h"
+#include "cli/doctor_command.h"
 #include "cli/embed_command.h"
 #include "cli/evaluate_command.h"
 #include "cli/finetune_command.h"
@@ -42,10 +43,10 @@ const Command kVersionCommand = {
 
 // In the order of the journey; each is defined in its own file.
 const Command* const kCommands[] = {
-    &kVocabCommand,        &kTokenizeCommand,     &kPrepareCommand, &kPretrainCommand,
-    &kFinetuneCommand,     &kEvaluateCommand,     &kPredictCommand, &kEmbedCommand,
-    &kInspectCommand,      &kConvertCommand,      &kPlanCommand,    &kDevicesCommand,
-    &kScoreSquadV1Command, &kScoreSquadV2Command, &kVersionCommand,
+    &kVocabCommand,    &kTokenizeCommand,     &kPrepareCommand,      &kPretrainCommand,
+    &kFinetuneCommand, &kEvaluateCommand,     &kPredictCommand,      &kEmbedCommand,
+    &kInspectCommand,  &kConvertCommand,      &kPlanCommand,         &kDevicesCommand,
+    &kDoctorCommand,   &kScoreSquadV1Command, &kScoreSquadV2Command, &kVersionCommand,
 };
 
 void print_commands(std::ostream& out) {

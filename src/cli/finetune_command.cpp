@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "cli/few_rows.h"
 #include "cli/model_fit.h"
 #include "cli/several_runs.h"
 #include "cli/submission.h"
@@ -29,7 +30,7 @@ struct FinetuneOptions {
   ModelOptions model;
   TrainingOptions training;
   double num_train_epochs = 3, warmup_proportion = 0.1;
-  int64_t num_warmup_steps = -1, runs = 1;
+  int64_t num_warmup_steps = -1, runs = 1, overfit = 0;
 
   FinetuneOptions() { training.eval_every = "1epoch"; }
 
@@ -50,6 +51,10 @@ struct FinetuneOptions {
       v("warmup_proportion", warmup_proportion, "share of the steps in which the rate rises");
       v("num_warmup_steps", num_warmup_steps, "the same as a number; -1: by the share");
       v("runs", runs, "with as many seeds, from --seed on: scores are a mean with its deviation");
+      v("overfit", overfit,
+        "only see whether the model fits so many training rows (8), and say what is wrong if it "
+        "does "
+        "not; no file is written");
       training.each(v);
     };
   }
@@ -102,7 +107,9 @@ SquadOptions squad_options(const FinetuneOptions& o) {
   return squad;
 }
 
-void check_options(const FinetuneOptions& o) {
+void check_options(FinetuneOptions& o) {
+  require_between("overfit", o.overfit, 0, kMostFewRows);
+  if (o.overfit > 0) o.training.output_dir = "none";
   check_training_options(o.training);
   if (best_metric_of(o.task).empty()) {
     throw usage_error(
@@ -163,8 +170,8 @@ InferenceOptions inference_of(const RunDirectory& run, const TrainingOptions& tr
   return how;
 }
 
-// The best model's scores; an empty object where the run was left before its end.
-Json train_once(Args args, std::ostream& out) {
+// The options with what the initial checkpoint says of them.
+FinetuneOptions parsed(Args args) {
   FinetuneOptions o;
   parse_training_options(args, o.each(), o.training, o.model, true);
   if (std::optional<double> dropout = o.model.classifier_dropout()) {
@@ -174,49 +181,71 @@ Json train_once(Args args, std::ostream& out) {
     if (rate == *dropout && !(rate >= 0 && rate <= kMostClassifierDropout)) {
       throw error(
           "{}: classifier_dropout is {} in its config.json; a share from 0 to {} expected, there "
-          "or "
-          "by --classifier_dropout",
+          "or by --classifier_dropout",
           o.model.init_checkpoint, rate, kMostClassifierDropout);
     }
   }
   check_options(o);
+  return o;
+}
+
+// Checks model and rows.
+TrainingJob job_of(Args args, FinetuneOptions& o) {
+  TrainingJob job;
+  job.command = "finetune";
+  job.arguments.assign(args.begin(), args.end());
+  job.settings = options_to_json(o.each());
+  job.settings.erase("overfit");
+  TaskOptions task;
+  job.tokenizer = task.tokenizer = o.model.tokenizer();
+  job.config = o.model.config(o.training.preset, *job.tokenizer);
+  if (o.overfit > 0) {
+    // What is left out by chance keeps even a sound model from a small loss.
+    job.config.hidden_dropout_prob = job.config.attention_probs_dropout_prob = 0;
+    o.classification.classifier_dropout = o.classification.target.label_smoothing = 0;
+  }
+  task.config = job.config;
+  job.weights = o.model.weights();
+  if (!job.weights.empty()) {
+    warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
+  }
+  job.inputs = o.model.files();
+  task.classification = o.classification;
+  task.classification.doc_stride = o.squad.doc_stride;
+  task.squad = squad_options(o);
+  if (o.task == "tagging") {
+    task.tagging = tagging_of(o.classification, o.tagging);
+  } else {
+    refuse_tag_columns(o.tagging, o.task);
+  }
+  const TableLayout* layout = find_layout(o.task);
+  if (layout) task.classification.layout = o.task;
+  job.task = make_task(layout ? layout->kind : o.task, task);
+  job.data_files = table_files(task.classification);
+  job.test_file = o.classification.test_file;
+  job.inputs.push_back(job.test_file);
+  job.new_head = o.model.has_other_head(job.task->describe());
+  set_steps(job, o);
+  job.best_metric = best_metric_of(o.task);
+  return job;
+}
+
+// The best model's scores; an empty object where the run was left before its end.
+Json train_once(Args args, std::ostream& out) {
+  FinetuneOptions o = parsed(args);
   use_threads(o.training.threads);
   Json scores = Json::object();
+  if (o.overfit > 0) {
+    fit_few_rows(job_of(args, o), o.training, o.overfit, out);
+    return scores;
+  }
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
   run.logged([&] {
     log_line("finetune: checking the model and the rows; the run is in {}", run.path());
-    TrainingJob job;
-    job.command = "finetune";
-    job.arguments.assign(args.begin(), args.end());
-    job.settings = options_to_json(o.each());
-    TaskOptions task;
-    job.tokenizer = task.tokenizer = o.model.tokenizer();
-    job.config = task.config = o.model.config(o.training.preset, *job.tokenizer);
-    job.weights = o.model.weights();
-    if (!job.weights.empty()) {
-      warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
-    }
-    job.inputs = o.model.files();
-    task.classification = o.classification;
-    task.classification.doc_stride = o.squad.doc_stride;
-    task.squad = squad_options(o);
-    if (o.task == "tagging") {
-      task.tagging = tagging_of(o.classification, o.tagging);
-    } else {
-      refuse_tag_columns(o.tagging, o.task);
-    }
-    const TableLayout* layout = find_layout(o.task);
-    if (layout) task.classification.layout = o.task;
-    job.task = make_task(layout ? layout->kind : o.task, task);
-    job.data_files = table_files(task.classification);
-    job.test_file = o.classification.test_file;
-    job.inputs.push_back(job.test_file);
-    job.new_head = o.model.has_other_head(job.task->describe());
-    set_steps(job, o);
-    job.best_metric = best_metric_of(o.task);
-    run_training(run, job, o.training, out);
+    run_training(run, job_of(args, o), o.training, out);
     if (!run.finished_step()) return;
     scores = run.record()["finished"]["results"]["scores"];
+    const TableLayout* layout = find_layout(o.task);
     if (!layout || o.classification.data_dir.empty()) return;
     for (const std::string& file :
          write_submission(*layout, o.classification.data_dir, run.file("submission"),
@@ -235,7 +264,7 @@ Json train_runs(const Arguments& arguments, std::ostream& out) {
   auto once = [&](const Arguments& more) {
     return train_once(std::vector<std::string_view>(more.begin(), more.end()), out);
   };
-  if (o.runs == 1) return once(arguments);
+  if (o.runs == 1 || o.overfit > 0) return once(arguments);
   return run_seeds(args, o.training.output_dir, o.training.seed, o.runs, once, out);
 }
 
@@ -249,6 +278,8 @@ void run_finetune(Args args, std::ostream& out) {
     runs(Arguments(args.begin(), args.end()));
     return;
   }
+  if (o.overfit > 0)
+    throw usage_error("--overfit={}: for one task, not for all of glue", o.overfit);
   run_glue(args, o.training.output_dir, o.classification.data_dir, runs, out);
 }
 

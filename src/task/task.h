@@ -51,6 +51,9 @@ class Scorer {
   virtual Json result() const = 0;
   // Tables for who asks for them: of each class and the like, as large as the task makes them.
   virtual Json details() const { return Json::object(); }
+  // What in the predictions says that the model has learnt nothing ("… are all labelled 'a'"); empty:
+  // nothing does.
+  virtual std::string doubt() const { return ""; }
 };
 
 class Task {

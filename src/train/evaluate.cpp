@@ -101,6 +101,9 @@ EvaluationResult evaluate(const Task& task, EvaluationRunner& runner,
     result.scores = scorer->result();
     result.details = scorer->details();
     require_finite(result.scores, options.split);
+    if (std::string doubt = scorer->doubt(); !doubt.empty()) {
+      log_warning("{}: {}; `bertrain doctor RUN` looks for the reason", options.split, doubt);
+    }
   }
   result.seconds = seconds_since(start);
   return result;

@@ -77,6 +77,19 @@ class MultiLabelScorer final : public Scorer {
             {"eval_count", rows_}};
   }
 
+  std::string doubt() const override {
+    constexpr uint64_t kFewest = 20;  // labels that say something
+    uint64_t there = 0, given = 0;
+    for (const Hits& hits : hits_) {
+      there += hits.support();
+      given += hits.true_positive + hits.false_positive;
+    }
+    if (there < kFewest || given > 0) return "";
+    return fmt::format(
+        "no row is given a label, and {} are in them: the model has not learnt to tell rows apart",
+        there);
+  }
+
   Json details() const override { return {{"classes", class_scores(*labels_, hits_)}}; }
 
  private:

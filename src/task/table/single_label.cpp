@@ -71,6 +71,24 @@ class SingleLabelScorer final : public Scorer {
     return scores;
   }
 
+  std::string doubt() const override {
+    constexpr uint64_t kFewest = 20;  // rows that say something
+    constexpr double kNearlyAll = 0.99;
+    auto total = static_cast<double>(confusion_.total());
+    for (size_t c = 0; c < labels_->size() && confusion_.total() >= kFewest; ++c) {
+      Hits hits = confusion_.hits(c);
+      double predicted = static_cast<double>(hits.true_positive + hits.false_positive) / total;
+      double labelled = static_cast<double>(hits.support()) / total;
+      if (predicted < kNearlyAll || labelled >= kNearlyAll) continue;
+      return fmt::format(
+          "{:.1f} % of the rows are labelled {} by the model, which {:.1f} % are: it has not "
+          "learnt "
+          "to tell them apart",
+          100 * predicted, quote(labels_->name(c)), 100 * labelled);
+    }
+    return "";
+  }
+
   Json details() const override {
     std::vector<Hits> hits;
     for (size_t c = 0; c < labels_->size(); ++c) hits.push_back(confusion_.hits(c));

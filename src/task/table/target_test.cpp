@@ -63,7 +63,7 @@ TEST(MultiLabel, AnArrayIsAListWhateverItsItemsHold) {
   EXPECT_THAT(floats(example, "labels"), ElementsAre(1, 1));  // a; b,c
   EXPECT_THAT(target->fault(row({"b"})), HasSubstr("label 'b' is not among"));
   EXPECT_EQ(target->fault(row({})), "");
-  for (auto one : {learnt(make_single_label({}), {"[]", "a"}), make_regression({})}) {
+  for (const auto& one : {learnt(make_single_label({}), {"[]", "a"}), make_regression({})}) {
     EXPECT_THAT(one->fault(row({"a"})), HasSubstr("array"));
     Example none;
     target->put(none, nullptr);
@@ -135,6 +135,41 @@ TEST(SingleLabel, ClassesInTheOrderThatWasGiven) {
   options.labels = "a,,b";
   EXPECT_THAT(message_of([&] { learnt(make_single_label(options), {"a"}); }),
               HasSubstr("a name is empty"));
+}
+
+// Scores `rows` rows, of which the first `odd` have gold "b", all predicted as "a" but `right` of those.
+std::string doubt_after(int rows, int odd, int right) {
+  auto target = learnt(make_single_label({}), {"a", "b"});
+  auto scorer = target->scorer();
+  for (int i = 0; i < rows; ++i) {
+    scorer->add({{"gold", Strings{i < odd ? "b" : "a"}},
+                 {"label", Strings{i < right ? "b" : "a"}},
+                 {"loss", std::vector<float>{1}}});
+  }
+  return scorer->doubt();
+}
+
+TEST(SingleLabel, DoubtsAModelThatSaysTheSameOfNearlyAll) {
+  EXPECT_THAT(doubt_after(200, 80, 2),
+              HasSubstr("99.0 % of the rows are labelled 'a' by the model, which 60.0 % are"));
+  EXPECT_EQ(doubt_after(200, 80, 3), "");
+  EXPECT_EQ(doubt_after(19, 8, 0), "") << "too few rows to say";
+  EXPECT_THAT(doubt_after(20, 8, 0), HasSubstr("100.0 %"));
+  EXPECT_EQ(doubt_after(200, 2, 0), "") << "nearly all are of that class";
+}
+
+TEST(MultiLabel, DoubtsAModelThatGivesNoLabel) {
+  auto target = learnt(make_multi_label({}), {"a", "b"});
+  auto scorer = target->scorer();
+  auto add = [&](const Strings& labels) {
+    scorer->add({{"gold", Strings{"a"}}, {"labels", labels}, {"loss", std::vector<float>{1}}});
+  };
+  for (int i = 0; i < 19; ++i) add({});
+  EXPECT_EQ(scorer->doubt(), "") << "too few labels to say";
+  add({});
+  EXPECT_THAT(scorer->doubt(), HasSubstr("no row is given a label, and 20 are in them"));
+  add({"b"});
+  EXPECT_EQ(scorer->doubt(), "");
 }
 
 TEST(SingleLabel, RareClassesCountMore) {

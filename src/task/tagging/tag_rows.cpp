@@ -110,6 +110,16 @@ class TagScorer final : public Scorer {
             {"eval_count", sentences_}};
   }
 
+  std::string doubt() const override {
+    constexpr uint64_t kFewest = 20;  // entities that say something
+    Hits all = scores_.all();
+    if (all.support() < kFewest || all.true_positive + all.false_positive > 0) return "";
+    return fmt::format(
+        "the model finds none of the {} entities: it has not learnt to tell words "
+        "apart",
+        all.support());
+  }
+
   Json details() const override {
     Json types = Json::object();
     for (const auto& [type, hits] : scores_.types()) {
