@@ -11,7 +11,7 @@
 #include "cli/model_fit.h"
 #include "cli/several_runs.h"
 #include "cli/submission.h"
-#include "cli/tagging_options.h"
+#include "cli/task_flags.h"
 #include "cli/training_run.h"
 #include "task/catalog/catalog.h"
 #include "task/table/layouts.h"
@@ -22,11 +22,7 @@ namespace {
 
 constexpr int64_t kMostRuns = 1000;
 
-struct FinetuneOptions {
-  std::string task = "classification";
-  ClassificationOptions classification;
-  SquadOptions squad;
-  TagColumns tagging;
+struct FinetuneOptions : TaskFlags {
   ModelOptions model;
   TrainingOptions training;
   double num_train_epochs = 3, warmup_proportion = 0.1;
@@ -36,14 +32,7 @@ struct FinetuneOptions {
 
   EachOption each() {
     return [this](OptionVisitor& v) {
-      v("task", task,
-        "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
-        "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
-        "ag_news; squad: questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL "
-        "columns");
-      classification.each(v);
-      squad.each(v, true);
-      tagging.each(v);
+      TaskFlags::each(v);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
         "passes over the training rows, where "
@@ -60,73 +49,11 @@ struct FinetuneOptions {
   }
 };
 
-// What decides which model is kept; "": there is no such task.
-std::string best_metric_of(const std::string& task) {
-  if (const TableLayout* layout = find_layout(task)) return layout->metric;
-  if (task == "classification") return "eval_accuracy";
-  if (task == "multilabel") return "eval_micro_f1";
-  if (task == "squad" || task == "tagging") return "eval_f1";
-  return task == "regression" ? "eval_pearson" : "";
-}
-
-// What concerns tables alone is no part of a run on questions, nor the other way round.
-void refuse_others_options(const FinetuneOptions& o) {
-  FinetuneOptions untouched;
-  bool squad = o.task == "squad";
-  auto values = [&](FinetuneOptions& of) {
-    if (!squad) {
-      return options_to_json([&](OptionVisitor& v) { of.squad.each(v, true); });
-    }
-    return options_to_json([&](OptionVisitor& v) { of.classification.each(v); });
-  };
-  FinetuneOptions given = o;
-  // Flags that mean the same for both.
-  given.classification.train_file = given.classification.dev_file = "";
-  given.classification.test_file = "";
-  given.classification.max_seq_length = given.classification.limit = 0;
-  given.classification.train_fraction = 1;
-  given.classification.classifier_dropout = untouched.classification.classifier_dropout;
-  // Windows of a table's texts are as far apart as its own checks allow.
-  if (!squad && o.task != "tagging") given.squad.doc_stride = 0;
-  Json found = values(given), defaults = values(untouched);
-  for (const auto& [name, value] : found.items()) {
-    if (value == defaults[name]) continue;
-    throw usage_error("--{}: --task={} has no such option; {} has", name, o.task,
-                      squad ? "a task on tables of texts" : "--task=squad");
-  }
-}
-
-SquadOptions squad_options(const FinetuneOptions& o) {
-  SquadOptions squad = o.squad;
-  squad.train_file = o.classification.train_file;
-  squad.dev_file = o.classification.dev_file;
-  squad.test_file = o.classification.test_file;
-  squad.max_seq_length = o.classification.max_seq_length;
-  squad.limit = o.classification.limit;
-  squad.train_fraction = o.classification.train_fraction;
-  return squad;
-}
-
 void check_options(FinetuneOptions& o) {
   require_between("overfit", o.overfit, 0, kMostFewRows);
   if (o.overfit > 0) o.training.output_dir = "none";
   check_training_options(o.training);
-  if (best_metric_of(o.task).empty()) {
-    throw usage_error(
-        "--task={}: classification, multilabel, regression, squad or tagging expected, or one of "
-        "{}, glue",
-        o.task, fmt::join(layout_names(), ", "));
-  }
-  refuse_others_options(o);
-  bool layout = find_layout(o.task) != nullptr;
-  if (!layout && !o.classification.data_dir.empty()) {
-    throw usage_error("--data_dir is for --task={}; --train_file names a table",
-                      fmt::join(layout_names(), ", "));
-  }
-  if (o.classification.train_file.empty() && (!layout || o.classification.data_dir.empty())) {
-    throw usage_error("{}", layout ? "--data_dir is needed: the folder with the task's tables"
-                                   : "--train_file is needed");
-  }
+  o.check();
   if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
     throw usage_error("--num_train_epochs={}: a number above 0, and at most 1000000, expected",
                       o.num_train_epochs);
@@ -196,31 +123,22 @@ TrainingJob job_of(Args args, FinetuneOptions& o) {
   job.arguments.assign(args.begin(), args.end());
   job.settings = options_to_json(o.each());
   job.settings.erase("overfit");
-  TaskOptions task;
-  job.tokenizer = task.tokenizer = o.model.tokenizer();
+  job.tokenizer = o.model.tokenizer();
   job.config = o.model.config(o.training.preset, *job.tokenizer);
   if (o.overfit > 0) {
     // What is left out by chance keeps even a sound model from a small loss.
     job.config.hidden_dropout_prob = job.config.attention_probs_dropout_prob = 0;
     o.classification.classifier_dropout = o.classification.target.label_smoothing = 0;
   }
+  TaskOptions task = o.task_options();
+  task.tokenizer = job.tokenizer;
   task.config = job.config;
   job.weights = o.model.weights();
   if (!job.weights.empty()) {
     warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
   }
   job.inputs = o.model.files();
-  task.classification = o.classification;
-  task.classification.doc_stride = o.squad.doc_stride;
-  task.squad = squad_options(o);
-  if (o.task == "tagging") {
-    task.tagging = tagging_of(o.classification, o.tagging);
-  } else {
-    refuse_tag_columns(o.tagging, o.task);
-  }
-  const TableLayout* layout = find_layout(o.task);
-  if (layout) task.classification.layout = o.task;
-  job.task = make_task(layout ? layout->kind : o.task, task);
+  job.task = make_task(o.kind(), task);
   job.data_files = table_files(task.classification);
   job.test_file = o.classification.test_file;
   job.inputs.push_back(job.test_file);

@@ -116,8 +116,8 @@ void show_record(std::string_view record, uint64_t number, const Vocabulary* voc
   for (const auto& [name, values] : example) {
     out << fmt::format("  {}:{}\n", name, text_of(values));
     const auto* ids = std::get_if<std::vector<int64_t>>(&values);
-    if (!vocabulary || !ids || name.find("ids") == std::string::npos || name == "segment_ids")
-      continue;
+    // Other features that end so number labels, windows and segments.
+    if (!vocabulary || !ids || (name != "input_ids" && name != "masked_lm_ids")) continue;
     out << "   ";
     for (int64_t id : *ids) {
       if (id == 0) continue;  // padding

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "cli/options.h"
+#include "cli/prepare_task.h"
 #include "cli/text_options.h"
 #include "cli/training_options.h"
 #include "data/records.h"
@@ -221,6 +222,7 @@ void estimate_corpus_memory(const std::vector<std::string>& inputs, const Tokeni
 }
 
 void run_prepare(Args args, std::ostream& out) {
+  if (names_task(args)) return run_prepare_task(args, out);
   PrepareOptions options;
   if (wants_help(args)) return print_help(kPrepareCommand, options.each(), out);
   parse_only_options(args, options.each());
@@ -260,10 +262,14 @@ void run_prepare(Args args, std::ostream& out) {
 }  // namespace
 
 const Command kPrepareCommand = {
-    "prepare", "text to pre-training examples",
+    "prepare", "text to pre-training examples, or with --task a task's rows to records",
     "bertrain prepare --input_file=corpus.txt --output_file=train.tfrecord --vocab_file=vocab.txt\n"
     "bertrain prepare --input_file='wiki/*.txt.gz' --output_file=a.tfrecord,b.tfrecord "
-    "--vocab_file=vocab.txt --max_seq_length=512 --max_predictions_per_seq=76",
+    "--vocab_file=vocab.txt --max_seq_length=512 --max_predictions_per_seq=76\n"
+    "bertrain prepare --task=classification --train_file=train.tsv --dev_file=dev.tsv "
+    "--vocab_file=vocab.txt --train_data_output_path=train.tfrecord "
+    "--eval_data_output_path=eval.tfrecord --meta_data_file_path=meta.json\n"
+    "bertrain prepare --task=squad --help",
     run_prepare};
 
 }  // namespace bertrain

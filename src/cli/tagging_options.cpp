@@ -34,6 +34,7 @@ TaggingOptions tagging_of(const ClassificationOptions& table, const TagColumns& 
   o.train_file = table.train_file;
   o.dev_file = table.dev_file;
   o.test_file = table.test_file;
+  o.input_meta_data_path = table.input_meta_data_path;
   o.labels = table.target.labels;
   o.invalid_utf8 = table.invalid_utf8;
   o.dev_fraction = table.dev_fraction;

@@ -180,6 +180,7 @@ Example SquadFile::example(uint64_t index) const {
           {"segment_ids", std::move(segments)},
           {"start_position", std::move(start)},
           {"end_position", std::move(end)},
+          {"is_impossible", one(data_->questions[question].is_impossible ? 1 : 0)},
           {"row", one(question)},
           {"window", one(window)},
           {"windows", one(windows)},

@@ -25,7 +25,7 @@ class SquadFile {
   const SquadData& data() const { return *data_; }
   uint64_t size() const { return first_example_.back(); }
   // Window by window in the file's order: input_ids, segment_ids, start_position, end_position, row
-  // (the question), and as notes split, window, windows (of its question), tokens.
+  // (the question), and as notes split, window, windows (of its question), tokens, is_impossible.
   Example example(uint64_t index) const;
   SquadPrediction answer(uint64_t question, std::span<const SpanLogits> logits) const {
     return answers_.answer(question, logits);

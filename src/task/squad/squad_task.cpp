@@ -14,6 +14,7 @@
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
 #include "task/share.h"
+#include "task/squad/recorded_windows.h"
 #include "task/squad/span_loss.h"
 #include "task/squad/squad_rows.h"
 #include "tensor/ops/ops.h"
@@ -60,6 +61,7 @@ class SquadTask final : public Task {
             const std::string& described_in)
       : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
     if (description) take(JsonValue(*description, described_in, "task"));
+    if (!options_.input_meta_data_path.empty()) take_meta_data();
     set_defaults();
     check_options();
     load();
@@ -67,6 +69,7 @@ class SquadTask final : public Task {
 
   std::vector<std::string> splits() const override {
     std::vector<std::string> names;
+    if (recorded_) names.emplace_back("train");
     for (const auto& [split, file] : files_) {
       if (file) names.emplace_back(split);
     }
@@ -82,15 +85,18 @@ class SquadTask final : public Task {
   }
 
   ExampleStream examples(std::string_view split) const override {
+    if (recorded_ && split == "train") return stream(recorded_);
     std::shared_ptr<const SquadFile> file = find(split);
     if (!file) throw error("there are no examples for '{}': no file was given for it", split);
     return stream(std::move(file));
   }
   std::optional<uint64_t> count(std::string_view split) const override {
+    if (recorded_ && split == "train") return recorded_->size();
     std::shared_ptr<const SquadFile> file = find(split);
     return file ? std::optional(file->size()) : std::nullopt;
   }
   std::string row_name(int64_t row) const override {
+    if (recorded_) return recorded_->id(static_cast<uint64_t>(row));
     return find("train")->data().questions.at(static_cast<size_t>(row)).id;
   }
   int64_t max_seq_length() const override { return options_.max_seq_length; }
@@ -145,6 +151,8 @@ class SquadTask final : public Task {
   void set_defaults();
   void check_options() const;
   void load();
+  void take_meta_data();
+  void load_recorded();
   SquadData read(const std::string& uri, SquadUse use) const;
   void add(const char* split, SquadData data);
 
@@ -153,6 +161,8 @@ class SquadTask final : public Task {
   std::shared_ptr<const Tokenizer> tokenizer_;
   SquadAnswerOptions answers_;
   std::vector<std::pair<std::string, std::shared_ptr<const SquadFile>>> files_;  // by split
+  std::optional<MetaData> meta_;                     // of records to train on
+  std::shared_ptr<const RecordedWindows> recorded_;  // null: none
 };
 
 void SquadTask::take(const JsonValue& description) {
@@ -250,7 +260,11 @@ void SquadTask::load() {
   auto one = [&](const char* split, const std::string& file, SquadUse use) {
     if (!file.empty()) read_files.emplace_back(split, read(file, use));
   };
-  one("train", options_.train_file, SquadUse::training);
+  if (meta_) {
+    load_recorded();
+  } else {
+    one("train", options_.train_file, SquadUse::training);
+  }
   one("dev", options_.dev_file, SquadUse::scoring);
   one("test", options_.test_file, SquadUse::prediction);
   bool has_impossible = !read_files.empty() && read_files.front().second.impossible > 0;
@@ -269,6 +283,36 @@ void SquadTask::load() {
       throw error("{}: no question with a context is left to train on", name);
     }
   }
+}
+
+void SquadTask::take_meta_data() {
+  if (options_.train_file.empty()) {
+    throw usage_error("--input_meta_data_path is for a --train_file of records");
+  }
+  refuse_shares(options_.train_fraction, 0, 0);
+  meta_ = read_meta_data(options_.input_meta_data_path, "squad", *tokenizer_, config_,
+                         options_.max_seq_length);
+  // What the records were cut by is not to be chosen any more.
+  auto same = [&](const char* key, int64_t asked) {
+    if (asked == 0 || asked == meta_->description.value(key, asked)) return;
+    throw usage_error("--{}={}: the records of {} were made with {}", key, asked, meta_->file,
+                      meta_->description[key].dump());
+  };
+  same("doc_stride", options_.doc_stride);
+  same("max_query_length", options_.max_query_length);
+  take(JsonValue(meta_->description, meta_->file, "description"));
+}
+
+void SquadTask::load_recorded() {
+  const std::string& file = options_.train_file;
+  require_records(file, *meta_);
+  RecordedReader reader(file, meta_->max_seq_length, options_.max_seq_length,
+                        static_cast<int64_t>(tokenizer_->vocabulary().size()));
+  auto recorded = std::make_shared<const RecordedWindows>(reader, options_.limit);
+  if (options_.limit == 0) require_rows(file, recorded->size(), meta_->train_rows, *meta_);
+  log_line("{}: {} recorded windows of {} questions", file, recorded->size(),
+           recorded->questions());
+  recorded_ = recorded;
 }
 
 }  // namespace

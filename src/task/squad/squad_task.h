@@ -16,6 +16,7 @@ namespace bertrain {
 struct SquadOptions {
   // What other tasks have flags of the same names for.
   std::string train_file, dev_file, test_file;  // test_file: questions to answer
+  std::string input_meta_data_path;             // of train_file's records
   int64_t max_seq_length = 0;                   // 0: 384, or the model's positions if less
   int64_t limit = 0;                            // questions of each file, from its start; 0: all
   double train_fraction = 1;  // of the questions to train on, by a hash of the question
@@ -58,6 +59,8 @@ struct SquadOptions {
 // [CLS] [SEP], so that its row, "", comes out in its place. Whether "no answer" is one is what the
 // options say, else the description of a trained model, else whether the file to train on (or, of a
 // model without a description, to answer) has such questions.
+//
+// With input_meta_data_path, train_file has the records of RecordMaker, all of which are trained on.
 //
 // Schema: start_position, end_position i32 [E], of the answer's pieces in the window; 0, 0: not in it.
 // Loss term: span_loss, the mean over windows of half the sum of start's and end's (span_loss.h).

@@ -18,6 +18,8 @@
 #include "task/table/label_list.h"
 #include "task/table/layouts.h"
 #include "task/table/long_text.h"
+#include "task/table/recorded_texts.h"
+#include "task/table/table_options.h"
 #include "task/table/text_data.h"
 #include "task/table/window_rows.h"
 #include "tensor/ops/ops.h"
@@ -25,22 +27,6 @@
 
 namespace bertrain {
 namespace {
-
-RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_is_row) {
-  RowOptions rows;
-  if (!o.format.empty()) rows.format = parse_row_format(o.format);
-  if (!o.trained_format.empty()) rows.unnamed = parse_row_format(o.trained_format);
-  rows.header = header;
-  rows.skip_bad = parse_bad_rows(o.bad_rows);
-  rows.blank_is_row = blank_is_row;
-  InvalidUtf8 how = parse_invalid_utf8(o.invalid_utf8);
-  rows.repair = [how](std::string& line, std::string_view place) {
-    return repair_utf8(line, how, place);
-  };
-  return rows;
-}
-
-constexpr int64_t kMostStride = 1'000'000;  // pieces
 
 class Classification final : public Task {
  public:
@@ -55,6 +41,7 @@ class Classification final : public Task {
         tokenizer_(std::move(tokenizer)) {
     use_layout(options_.layout);
     if (description != nullptr) take(JsonValue(*description, described_in, "task"));
+    if (!options_.input_meta_data_path.empty()) take_meta_data();
     columns_ = columns_of("train");
     test_columns_ = columns_of("test");
     bool pairs = !columns_.text_b.empty();
@@ -76,25 +63,8 @@ class Classification final : public Task {
           "type_vocab_size is {}; a model with two is needed, or texts in one column",
           columns_.text_b, config_.type_vocab_size);
     }
-    if (!(options_.dev_fraction >= 0 && options_.dev_fraction < 1)) {
-      throw usage_error("--dev_fraction={} is not a share from 0 to below 1",
-                        options_.dev_fraction);
-    }
-    if (!(options_.train_fraction > 0 && options_.train_fraction <= 1)) {
-      throw usage_error("--train_fraction={}: a share above 0, and at most 1, expected",
-                        options_.train_fraction);
-    }
-    if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
-    if (!(options_.classifier_dropout >= 0 &&
-          options_.classifier_dropout <= kMostClassifierDropout)) {
-      throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
-                        options_.classifier_dropout, kMostClassifierDropout);
-    }
-    if (options_.max_seq_length > config_.positions()) {
-      throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                        options_.max_seq_length, config_.positions());
-    }
-    long_text_ = long_text();
+    check_ranges(options_, config_.positions());
+    long_text_ = long_text_of(options_);
     encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options_.max_seq_length, pairs,
                                                  long_text_, options_.doc_stride);
     try {
@@ -205,7 +175,6 @@ class Classification final : public Task {
     return options_.header.value_or(layout_ ? layout_->file(split).header : true);
   }
   void take(const JsonValue& description);
-  LongText long_text() const;
   void load();
   void load_dev(const std::string& split, const std::string& file, const TextColumns& columns,
                 bool header);
@@ -219,6 +188,13 @@ class Classification final : public Task {
   void refuse_pipes() const;
   void refuse_records() const;
   void load_train();
+  void take_meta_data();
+  // Whether a file to evaluate on may have numbers of labels, which records of other rows may have in
+  // another order than these.
+  bool takes_records() const { return meta_ || options_.train_file.empty(); }
+  RecordedTexts recorded(const std::string& file) const;
+  void load_recorded_train();
+  void weigh();
 
   std::string kind_;
   std::shared_ptr<TextTarget> target_;
@@ -235,6 +211,7 @@ class Classification final : public Task {
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
   std::shared_ptr<TextData> train_;  // null: there is no such split
   std::vector<std::pair<std::string, std::shared_ptr<TextData>>> dev_;  // by split
+  std::optional<MetaData> meta_;                                        // of records to train on
   mutable bool input_taken_ = false;  // a stream of a file that is read once was given out
 };
 
@@ -308,25 +285,13 @@ void Classification::take(const JsonValue& description) {
   }
 }
 
-LongText Classification::long_text() const {
-  if (options_.doc_stride < 0 || options_.doc_stride > kMostStride) {
-    throw usage_error("--doc_stride={}: 0 to {} expected", options_.doc_stride, kMostStride);
-  }
-  std::optional<LongText> how =
-      options_.long_text.empty() ? LongText::head : find_long_text(options_.long_text);
-  if (!how) {
-    throw usage_error("--long_text={}: head, head_tail or windows expected", options_.long_text);
-  }
-  if (options_.doc_stride > 0 && how != LongText::windows) {
-    throw usage_error("--doc_stride={}: it is for --long_text=windows, and here that is {}",
-                      options_.doc_stride, name_of(*how));
-  }
-  return *how;
-}
-
 void Classification::load() {
   refuse_pipes();
-  if (!options_.train_file.empty()) load_train();
+  if (meta_) {
+    load_recorded_train();
+  } else if (!options_.train_file.empty()) {
+    load_train();
+  }
   if (!target_->is_known()) {
     throw usage_error("the labels are not known: give --train_file, or a model that has them");
   }
@@ -350,6 +315,11 @@ void Classification::load() {
 
 void Classification::load_dev(const std::string& split, const std::string& file,
                               const TextColumns& columns, bool header) {
+  if (takes_records() && is_recorded(file)) {
+    auto rows = meta_ ? meta_->eval_rows : std::nullopt;
+    dev_.emplace_back(split, read_recorded_texts(recorded(file), rows));
+    return;
+  }
   auto data = std::make_shared<TextData>(file, long_text_);
   TextRowReader reader(file, columns, row_options(options_, header, false), false);
   load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
@@ -385,12 +355,15 @@ void Classification::refuse_pipes() const {
 
 // What is wrong with a table that is none need not be told in detail.
 void Classification::refuse_records() const {
-  for (const std::string& file : {options_.train_file, options_.dev_file, options_.test_file}) {
+  // Those that are read as records.
+  std::string train = meta_ ? "" : options_.train_file,
+              dev = takes_records() ? "" : options_.dev_file;
+  for (const std::string& file : {train, dev, options_.test_file}) {
     if (file.empty() || file == "-" || storage_for(file).size(file).value_or(0) == 0) continue;
     if (starts_like_tfrecord(file)) {
       throw error(
-          "{}: these are TFRecords, which only pre-training and its models read; a table of texts "
-          "(TSV, CSV or JSON lines) expected",
+          "{}: these are TFRecords; a table of texts (TSV, CSV or JSON lines) expected. Rows that "
+          "prepare --task=... recorded are trained on with --input_meta_data_path, and evaluated",
           file);
     }
   }
@@ -439,16 +412,51 @@ void Classification::load_train() {
     if (!dev_.empty()) found.insert(found.end(), held->labels().begin(), held->labels().end());
     target_->learn(found, column);
   }
+  weigh();
+}
+
+void Classification::weigh() {
   // Rare or not, as it is trained on: a window is an example.
   target_->weigh(long_text_ == LongText::windows ? train_->labels_of_examples() : train_->labels());
   train_->set_target(target_);
-  target_->report(train_->labels(), column);
+  target_->report(train_->labels(), {options_.train_file, columns_.label});
+}
+
+// What records are of is as with a model that was trained on them.
+void Classification::take_meta_data() {
+  if (options_.train_file.empty()) {
+    throw usage_error("--input_meta_data_path is for a --train_file of records");
+  }
+  refuse_shares(options_.train_fraction, options_.dev_fraction,
+                ClassificationOptions().dev_fraction);
+  meta_ = read_meta_data(options_.input_meta_data_path, kind_, *tokenizer_, config_,
+                         options_.max_seq_length);
+  Json description = described_rows(*meta_);
+  require_labels(options_.target, description);
+  take(JsonValue(description, meta_->file, "description"));
+}
+
+RecordedTexts Classification::recorded(const std::string& file) const {
+  return {file,
+          kind_,
+          target_,
+          meta_ ? &*meta_ : nullptr,
+          options_.max_seq_length,
+          tokenizer_->vocabulary().size(),
+          options_.limit,
+          long_text_};
+}
+
+void Classification::load_recorded_train() {
+  require_records(options_.train_file, *meta_);
+  train_ = read_recorded_texts(recorded(options_.train_file), meta_->train_rows);
+  weigh();
 }
 
 }  // namespace
 
 std::vector<std::string> table_files(const ClassificationOptions& o) {
-  std::vector<std::string> files = {o.train_file, o.dev_file};
+  std::vector<std::string> files = {o.train_file, o.dev_file, o.input_meta_data_path};
   const TableLayout* layout = o.data_dir.empty() ? nullptr : find_layout(o.layout);
   for (const TableLayout::File& file : layout ? layout->files : std::vector<TableLayout::File>()) {
     std::string path = join_path(o.data_dir, file.name);

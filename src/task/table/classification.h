@@ -22,6 +22,7 @@ inline constexpr const char* kLongTextHelp =
     "whose predictions' mean is the row's) (default: head, or as in training)";
 
 struct ClassificationOptions {
+  std::string input_meta_data_path;             // of train_file's records
   std::string layout;                           // a name that find_layout knows; empty: own tables
   std::string data_dir;                         // its folder
   std::string train_file, dev_file, test_file;  // test_file: rows to predict, "-" standard input
@@ -41,7 +42,10 @@ struct ClassificationOptions {
   template <class Visitor>
   void each(Visitor& v) {
     v("data_dir", data_dir, "folder of a benchmark's tables, where --task names one of them");
-    v("train_file", train_file, "table to train on (TSV, CSV or JSON lines; gzip is recognised)");
+    v("train_file", train_file,
+      "table to train on (TSV, CSV or JSON lines; gzip is recognised), or what prepare made of it");
+    v("input_meta_data_path", input_meta_data_path,
+      "meta data of a train_file of TFRecords, as prepare --task=... writes both");
     v("dev_file", dev_file, "table to evaluate on; without it a part of train_file is held out");
     v("dev_fraction", dev_fraction, "share of train_file that is held out, by a hash of the text");
     v("train_fraction", train_fraction,
@@ -85,6 +89,8 @@ std::vector<std::string> table_files(const ClassificationOptions& options);
 // what is wrong in it is told with `described_in`, the file that it is from. Files are read here, so
 // that what is wrong in them is known before anything runs.
 // Rows have `id` where the table has ids.
+// With input_meta_data_path, train_file has the records of RecordMaker, all of which are trained on; its
+// meta data stand in the place of a description. A file to evaluate on may hold records always.
 // With a `layout` the tables are those of data_dir, and a further development set is the split
 // "dev_mismatched"; a description keeps its name, so that its dev and test files are known again.
 std::unique_ptr<Task> make_classification(std::string_view kind,

@@ -14,6 +14,8 @@
 #include "task/share.h"
 #include "task/table/classification.h"
 #include "task/table/label_list.h"
+#include "task/table/recorded_texts.h"
+#include "task/tagging/recorded_tags.h"
 #include "task/tagging/tag_data.h"
 #include "task/tagging/tag_rows.h"
 #include "tensor/ops/ops.h"
@@ -36,6 +38,7 @@ class Tagging final : public Task {
         invalid_(parse_invalid_utf8(options_.invalid_utf8)),
         tags_sought_(options_.columns.tag_column > 0) {
     if (description != nullptr) take(JsonValue(*description, described_in, "task"));
+    if (!options_.input_meta_data_path.empty()) take_meta_data();
     if (options_.columns.word_column == 0) options_.columns.word_column = 1;
     if (options_.max_seq_length == 0) {
       options_.max_seq_length = std::min<int64_t>(128, config_.positions());
@@ -49,7 +52,11 @@ class Tagging final : public Task {
     if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
     require_share("classifier_dropout", options_.classifier_dropout, 0, kMostClassifierDropout);
     pieces_ = std::make_shared<WordPieces>(*tokenizer_, options_.max_seq_length);
-    if (!options_.train_file.empty()) load_train();
+    if (meta_) {
+      load_recorded_train();
+    } else if (!options_.train_file.empty()) {
+      load_train();
+    }
     if (!labels_) {
       throw usage_error("the tags are not known: give --train_file, or a model that has them");
     }
@@ -137,6 +144,9 @@ class Tagging final : public Task {
   void take(const JsonValue& description);
   void load_train();
   void load_dev();
+  void take_meta_data();
+  void load_recorded_train();
+  RecordedReader open_records(const std::string& file) const;
   void learn(const std::vector<std::string>& found);
 
   ConllColumns columns() const {
@@ -160,6 +170,7 @@ class Tagging final : public Task {
   std::shared_ptr<const Labels> labels_;
   std::shared_ptr<TagData> train_, dev_;  // null: there is no such split
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
+  std::optional<MetaData> meta_;      // of records to train on
   mutable bool input_taken_ = false;  // a stream of a file that is read once was given out
 };
 
@@ -253,6 +264,19 @@ void Tagging::load_train() {
 
 void Tagging::load_dev() {
   dev_ = std::make_shared<TagData>(options_.dev_file);
+  // Numbers of tags are those of other records only where these are of one preparation.
+  if ((meta_ || options_.train_file.empty()) && is_recorded(options_.dev_file)) {
+    RecordedReader reader = open_records(options_.dev_file);
+    uint64_t records =
+        load_recorded_tags(reader, *labels_, options_.limit,
+                           [&](const std::vector<TagWindow>& windows,
+                               const ConllSentence& sentence) { dev_->add(windows, sentence); });
+    if (meta_ && options_.limit == 0) {
+      require_rows(options_.dev_file, records, meta_->eval_rows, *meta_);
+    }
+    if (dev_->size() == 0) throw error("{}: there is no word to evaluate on", options_.dev_file);
+    return dev_->report();
+  }
   ConllReader reader = open(options_.dev_file);
   load_sentences(reader, *pieces_, options_.limit,
                  [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
@@ -260,6 +284,41 @@ void Tagging::load_dev() {
                  });
   if (dev_->size() == 0) throw error("{}: there is no word to evaluate on", options_.dev_file);
   dev_->report();
+}
+
+void Tagging::take_meta_data() {
+  if (options_.train_file.empty()) {
+    throw usage_error("--input_meta_data_path is for a --train_file of records");
+  }
+  refuse_shares(options_.train_fraction, options_.dev_fraction, TaggingOptions().dev_fraction);
+  meta_ = read_meta_data(options_.input_meta_data_path, "tagging", *tokenizer_, config_,
+                         options_.max_seq_length);
+  TargetOptions target;
+  target.labels = options_.labels;
+  require_labels(target, meta_->description);
+  take(JsonValue(meta_->description, meta_->file, "description"));
+}
+
+RecordedReader Tagging::open_records(const std::string& file) const {
+  return {file, meta_ ? meta_->max_seq_length : 0, options_.max_seq_length,
+          static_cast<int64_t>(tokenizer_->vocabulary().size())};
+}
+
+void Tagging::load_recorded_train() {
+  const std::string& file = options_.train_file;
+  require_records(file, *meta_);
+  train_ = std::make_shared<TagData>(file);
+  RecordedReader reader = open_records(file);
+  uint64_t records =
+      load_recorded_tags(reader, *labels_, options_.limit,
+                         [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
+                           train_->add(windows, sentence);
+                         });
+  if (options_.limit == 0) require_rows(file, records, meta_->train_rows, *meta_);
+  if (train_->size() == 0) throw error("{}: there is no word to train on", file);
+  train_->report();
+  train_->set_labels(labels_, false);
+  train_->report_tags();
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct TagColumns {
 
 struct TaggingOptions {
   std::string train_file, dev_file, test_file;  // test_file: to predict, "-" standard input
+  std::string input_meta_data_path;             // of train_file's records
   TagColumns columns;
   std::string labels;  // all tags in their order, by commas
   std::string invalid_utf8 = "error";
@@ -49,6 +50,8 @@ struct TaggingOptions {
 // lines, word_lines, tag_column (absent: none) of a file to predict (conll.h).
 // Scores: eval_precision, eval_recall, eval_f1 (of entities), eval_accuracy, eval_loss (of words),
 // eval_count (sentences). Details: classes, by type of entity.
+// With input_meta_data_path, train_file has the records of RecordMaker, all of which are trained on. A
+// file to score may hold records too.
 // The head is that of BertForTokenClassification: dropout and one layer, output_weights [C, H] and
 // output_bias [C].
 std::unique_ptr<Task> make_tagging(const TaggingOptions& options, const BertConfig& config,

@@ -1,0 +1,110 @@
+// One list of flags for all tasks, of which each takes its own.
+#include "cli/task_flags.h"
+
+#include "base/error.h"
+#include "cli/tagging_options.h"
+#include "task/table/layouts.h"
+
+namespace bertrain {
+namespace {
+
+// What concerns tables alone is no part of a run on questions, nor the other way round.
+void refuse_others_options(const TaskFlags& o) {
+  TaskFlags untouched;
+  bool squad = o.task == "squad";
+  auto values = [&](TaskFlags& of) {
+    if (!squad) {
+      return options_to_json([&](OptionVisitor& v) { of.squad.each(v, true); });
+    }
+    return options_to_json([&](OptionVisitor& v) { of.classification.each(v); });
+  };
+  TaskFlags given = o;
+  // Flags that mean the same for both.
+  given.classification.train_file = given.classification.dev_file = "";
+  given.classification.test_file = given.classification.input_meta_data_path = "";
+  given.classification.max_seq_length = given.classification.limit = 0;
+  given.classification.train_fraction = 1;
+  given.classification.classifier_dropout = untouched.classification.classifier_dropout;
+  // Windows of a table's texts are as far apart as its own checks allow.
+  if (!squad && o.task != "tagging") given.squad.doc_stride = 0;
+  Json found = values(given), defaults = values(untouched);
+  for (const auto& [name, value] : found.items()) {
+    if (value == defaults[name]) continue;
+    throw usage_error("--{}: --task={} has no such option; {} has", name, o.task,
+                      squad ? "a task on tables of texts" : "--task=squad");
+  }
+}
+
+SquadOptions squad_options(const TaskFlags& o) {
+  SquadOptions squad = o.squad;
+  squad.train_file = o.classification.train_file;
+  squad.dev_file = o.classification.dev_file;
+  squad.test_file = o.classification.test_file;
+  squad.input_meta_data_path = o.classification.input_meta_data_path;
+  squad.max_seq_length = o.classification.max_seq_length;
+  squad.limit = o.classification.limit;
+  squad.train_fraction = o.classification.train_fraction;
+  return squad;
+}
+
+}  // namespace
+
+void TaskFlags::each(OptionVisitor& v) {
+  v("task", task,
+    "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
+    "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
+    "ag_news; squad: questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL "
+    "columns");
+  classification.each(v);
+  squad.each(v, true);
+  tagging.each(v);
+}
+
+void TaskFlags::check() const {
+  if (best_metric_of(task).empty()) {
+    throw usage_error(
+        "--task={}: classification, multilabel, regression, squad or tagging expected, or one of "
+        "{}, glue",
+        task, fmt::join(layout_names(), ", "));
+  }
+  refuse_others_options(*this);
+  bool layout = find_layout(task) != nullptr;
+  if (!layout && !classification.data_dir.empty()) {
+    throw usage_error("--data_dir is for --task={}; --train_file names a table",
+                      fmt::join(layout_names(), ", "));
+  }
+  if (classification.train_file.empty() && (!layout || classification.data_dir.empty())) {
+    throw usage_error("{}", layout ? "--data_dir is needed: the folder with the task's tables"
+                                   : "--train_file is needed");
+  }
+}
+
+std::string TaskFlags::kind() const {
+  const TableLayout* layout = find_layout(task);
+  return layout ? layout->kind : task;
+}
+
+TaskOptions TaskFlags::task_options() const {
+  TaskOptions made;
+  made.classification = classification;
+  made.classification.doc_stride = squad.doc_stride;
+  made.squad = squad_options(*this);
+  if (task == "tagging") {
+    made.tagging = tagging_of(classification, tagging);
+  } else {
+    refuse_tag_columns(tagging, task);
+  }
+  if (find_layout(task)) made.classification.layout = task;
+  return made;
+}
+
+// What decides which model is kept; "": there is no such task.
+std::string best_metric_of(const std::string& task) {
+  if (const TableLayout* layout = find_layout(task)) return layout->metric;
+  if (task == "classification") return "eval_accuracy";
+  if (task == "multilabel") return "eval_micro_f1";
+  if (task == "squad" || task == "tagging") return "eval_f1";
+  return task == "regression" ? "eval_pearson" : "";
+}
+
+}  // namespace bertrain

@@ -1,0 +1,28 @@
+// Which task, and on which rows: the flags of commands that make a task from files.
+#pragma once
+
+#include <string>
+
+#include "cli/options.h"
+#include "task/catalog/catalog.h"
+
+namespace bertrain {
+
+struct TaskFlags {
+  std::string task = "classification";  // a task's name, or a layout's
+  ClassificationOptions classification;
+  SquadOptions squad;
+  TagColumns tagging;
+
+  void each(OptionVisitor& v);
+  // Usage errors for an unknown task, for options of another one, and where no rows are named.
+  void check() const;
+  std::string kind() const;  // the name that make_task knows
+  // For make_task, but for configuration and tokenizer.
+  TaskOptions task_options() const;
+};
+
+// What decides which model is kept; "": there is no such task.
+std::string best_metric_of(const std::string& task);
+
+}  // namespace bertrain

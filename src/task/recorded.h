@@ -1,0 +1,72 @@
+// A task's examples as records of the features that create_finetuning_data.py writes, and back to
+// rows; docs/formats/recorded_tasks.md has the features of each task.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/example.h"
+#include "formats/tfrecord.h"
+#include "task/meta_data.h"
+#include "task/pair_input.h"
+
+namespace bertrain {
+
+// Examples of a task's split, in their order, to records of `width` slots.
+class RecordMaker {
+ public:
+  RecordMaker(std::string task, int64_t width) : task_(std::move(task)), width_(width) {}
+  // `name`: the row's, which squad keeps.
+  Example make(const Example& example, const std::string& name);
+
+ private:
+  std::string task_;
+  int64_t width_;
+  int64_t number_ = 0;               // records made
+  int64_t sentence_ = -1, sub_ = 0;  // of tagging: the last one's
+};
+
+// The records of one file, each with its input. What is wrong with a record is an Error
+// "FILE: record 3 at byte 512: feature 'label_ids': 7; a number from 0 to 2 expected".
+class RecordedReader {
+ public:
+  // `width`: slots of every record; 0: each its own, and up to `most` tokens. Ids are below
+  // `vocabulary`. A pipe is refused.
+  RecordedReader(const std::string& uri, int64_t width, int64_t most, int64_t vocabulary);
+
+  bool next();  // false at the end
+  // Of the record last read:
+  PairInput input() const;
+  size_t slots() const { return slots_; }
+  uint64_t number() const { return reader_.number(); }  // from 1
+  bool has(std::string_view feature) const { return example_.contains(feature); }
+  int64_t integer(std::string_view feature, int64_t least, int64_t most) const;
+  // `count` values; 0: any number
+  const std::vector<int64_t>& integers_of(std::string_view feature, size_t count, int64_t least,
+                                          int64_t most) const;
+  float real(std::string_view feature) const;  // or a whole number
+  const std::vector<std::string>& texts(std::string_view feature) const;
+  std::string text(std::string_view feature) const;  // one; "" where there is none
+  [[noreturn]] void fail(std::string_view feature, std::string_view found,
+                         std::string_view expected) const;
+
+ private:
+  std::string uri_;
+  size_t width_, most_;
+  int64_t vocabulary_;
+  TfRecordReader reader_;
+  Example example_;
+  size_t slots_ = 0;
+};
+
+bool is_recorded(const std::string& file);  // a file that starts with a record
+// A usage error where a file that has meta data is text: a damaged record is told when it is read.
+void require_records(const std::string& file, const MetaData& meta);
+
+// A usage error where a share of the rows of recorded data is asked for: only prepare, which has their
+// texts, can draw it. `asked_dev`: --dev_fraction, of which `usual` is the default.
+void refuse_shares(double train_fraction, double dev_fraction, double usual);
+
+}  // namespace bertrain
