@@ -99,7 +99,9 @@ bool has_head(std::string_view architecture, const Named<ArrayType>& tensors) {
   if (is("ForMaskedLM")) return has("cls/predictions/output_bias");
   if (is("ForNextSentencePrediction")) return has("cls/seq_relationship/output_weights");
   if (is("ForQuestionAnswering")) return has("cls/squad/output_weights");
-  if (is("ForSequenceClassification") || is("ForTokenClassification")) return has("output_weights");
+  if (is("ForSequenceClassification") || is("ForTokenClassification") || is("ForMultipleChoice")) {
+    return has("output_weights");
+  }
   return false;
 }
 

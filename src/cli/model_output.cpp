@@ -25,6 +25,9 @@ void write_model(const std::string& path, const Task& task, const BertConfig& co
   std::string kind = description.value("task", "");
   if (kind == "squad") {
     folder.architecture = architecture_of(config, "ForQuestionAnswering");
+  } else if (kind == "multiple_choice") {
+    // One output whatever the number of choices, so there are no labels to name.
+    folder.architecture = architecture_of(config, "ForMultipleChoice");
   } else if (kind != "pretraining") {
     bool of_tokens = kind == "tagging";
     folder.architecture =

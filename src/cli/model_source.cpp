@@ -199,6 +199,7 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     if (folder.labels.size() == 1 && !several) return {{"task", "regression"}};
     return {{"task", several ? "multilabel" : "classification"}, {"labels", folder.labels}};
   }
+  if (model == "ForMultipleChoice") return {{"task", "multiple_choice"}};
   if (model == "ForQuestionAnswering") return {{"task", "squad"}};
   if (model == "ForPreTraining") return {{"task", "pretraining"}};
   if (model == "ForMaskedLM") return {{"task", "pretraining"}, {"next_sentence", false}};
@@ -271,6 +272,8 @@ bool ModelOptions::has_other_head(const Json& task) const {
   if (auto labels = described.find("labels")) labels->texts();  // what is no list is said
   std::string kind = described.at("task").text();
   if (kind == "pretraining") return false;
+  // Its head has one output, whatever the number of choices.
+  if (kind == "multiple_choice") return kind != task["task"];
   return kind != task["task"] || mine.value("labels", Json()) != task.value("labels", Json());
 }
 

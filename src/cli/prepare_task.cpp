@@ -45,6 +45,9 @@ struct PrepareTaskOptions : TaskFlags {
 
   void check_values() const {
     check();
+    if (task == "multiple_choice") {
+      throw usage_error("--task=multiple_choice: its rows are not recorded; finetune reads them");
+    }
     require_between("threads", threads, 0, kMaxThreads);
     for (auto [name, path] : {std::pair("train_data_output_path", train_data_output_path),
                               std::pair("meta_data_file_path", meta_data_file_path)}) {

@@ -149,7 +149,7 @@ class TsvPrinter final : public RowPrinter {
 
   std::string head() const override {
     std::vector<std::string> columns = {"id"};
-    if (task_ == "classification") {
+    if (task_ == "classification" || task_ == "multiple_choice") {
       columns.insert(columns.end(), {"label", "probability"});
     } else {
       columns.emplace_back(task_ == "regression" ? "value" : "labels");

@@ -35,6 +35,27 @@ void refuse_others_options(const TaskFlags& o) {
   }
 }
 
+// What tables with one text, or any label, have.
+void refuse_for_choices(const TaskFlags& o) {
+  const ClassificationOptions& table = o.classification;
+  if (o.task != "multiple_choice") {
+    if (o.choice.choice_columns.empty()) return;
+    throw usage_error("--choice_columns is for --task=multiple_choice; the task is {}", o.task);
+  }
+  const std::pair<bool, const char*> others[] = {
+      {!table.long_text.empty(), "long_text"},
+      {o.squad.doc_stride != 0, "doc_stride"},
+      {!table.input_meta_data_path.empty(), "input_meta_data_path"},
+      {!table.target.labels.empty(), "labels"},
+      {table.target.label_separator != TargetOptions().label_separator, "label_separator"},
+      {!table.target.class_weights.empty(), "class_weights"},
+      {table.target.label_smoothing != 0, "label_smoothing"},
+  };
+  for (const auto& [given, name] : others) {
+    if (given) throw usage_error("--{}: --task=multiple_choice has no such option", name);
+  }
+}
+
 SquadOptions squad_options(const TaskFlags& o) {
   SquadOptions squad = o.squad;
   squad.train_file = o.classification.train_file;
@@ -54,20 +75,22 @@ void TaskFlags::each(OptionVisitor& v) {
     "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
     "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
     "ag_news; squad: questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL "
-    "columns");
+    "columns; multiple_choice: which of several texts goes with a context, in columns as SWAG's");
   classification.each(v);
   squad.each(v, true);
   tagging.each(v);
+  choice.each(v);
 }
 
 void TaskFlags::check() const {
   if (best_metric_of(task).empty()) {
     throw usage_error(
-        "--task={}: classification, multilabel, regression, squad or tagging expected, or one of "
-        "{}, glue",
+        "--task={}: classification, multilabel, regression, squad, tagging or multiple_choice "
+        "expected, or one of {}, glue",
         task, fmt::join(layout_names(), ", "));
   }
   refuse_others_options(*this);
+  refuse_for_choices(*this);
   bool layout = find_layout(task) != nullptr;
   if (!layout && !classification.data_dir.empty()) {
     throw usage_error("--data_dir is for --task={}; --train_file names a table",
@@ -94,6 +117,8 @@ TaskOptions TaskFlags::task_options() const {
   } else {
     refuse_tag_columns(tagging, task);
   }
+  made.choice = choice;
+  made.choice.table = classification;
   if (find_layout(task)) made.classification.layout = task;
   return made;
 }
@@ -101,7 +126,7 @@ TaskOptions TaskFlags::task_options() const {
 // What decides which model is kept; "": there is no such task.
 std::string best_metric_of(const std::string& task) {
   if (const TableLayout* layout = find_layout(task)) return layout->metric;
-  if (task == "classification") return "eval_accuracy";
+  if (task == "classification" || task == "multiple_choice") return "eval_accuracy";
   if (task == "multilabel") return "eval_micro_f1";
   if (task == "squad" || task == "tagging") return "eval_f1";
   return task == "regression" ? "eval_pearson" : "";

@@ -13,6 +13,7 @@ struct TaskFlags {
   ClassificationOptions classification;
   SquadOptions squad;
   TagColumns tagging;
+  ChoiceOptions choice;
 
   void each(OptionVisitor& v);
   // Usage errors for an unknown task, for options of another one, and where no rows are named.

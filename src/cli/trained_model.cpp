@@ -142,6 +142,7 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   require_padding(*task.tokenizer, task.config, join_path(*path, "config.json"));
   require_heads(*path, task.config, join_path(*path, "config.json"));
   task.classification = row_options(o, split);
+  task.choice.table = task.classification;
   task.squad = o.squad;
   (split == "dev" ? task.squad.dev_file : task.squad.test_file) = o.input_file;
   if (!make && is("tagging")) {

@@ -48,6 +48,11 @@ constexpr Entry kTasks[] = {
        check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
        return make_tagging(o.tagging, o.config, o.tokenizer, description, o.described_in);
      }},
+    {"multiple_choice",
+     [](const TaskOptions& o, const Json* description) {
+       check(o.tokenizer != nullptr, "a task of texts needs a tokenizer");
+       return make_choice(o.choice, o.config, o.tokenizer, description, o.described_in);
+     }},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "task/choice/choice.h"
 #include "task/pretraining.h"
 #include "task/squad/squad_task.h"
 #include "task/table/classification.h"
@@ -21,10 +22,12 @@ struct TaskOptions {
   ClassificationOptions classification;
   SquadOptions squad;
   TaggingOptions tagging;
+  ChoiceOptions choice;
   std::string described_in = "the model's description";  // the file of the description, for errors
 };
 
-// "pretraining", "classification", "multilabel", "regression", "squad", "tagging"
+// "pretraining", "classification", "multilabel", "regression", "squad", "tagging",
+// "multiple_choice"
 std::vector<std::string> task_names();
 
 // By name; with a description (what describe() of the trained task gave) labels and settings are

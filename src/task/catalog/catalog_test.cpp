@@ -27,7 +27,7 @@ TaskOptions options() {
 
 TEST(Catalog, NamesItsTasks) {
   EXPECT_THAT(task_names(), ElementsAre("pretraining", "classification", "multilabel", "regression",
-                                        "squad", "tagging"));
+                                        "squad", "tagging", "multiple_choice"));
   EXPECT_THAT([&] { make_task("ner", options()); },
               ThrowsMessage<Error>(AllOf(HasSubstr("'ner'"), HasSubstr("classification"))));
 }
@@ -37,7 +37,8 @@ TEST(Catalog, MakesTheTaskThatIsDescribed) {
   Json masked_words = {{"task", "pretraining"}, {"next_sentence", false}};
   EXPECT_EQ(make_described_task(masked_words, options())->terms().size(), 1u);
   Json labels = {"a", "b", "c"};
-  for (const char* name : {"classification", "multilabel", "regression", "squad", "tagging"}) {
+  for (const char* name :
+       {"classification", "multilabel", "regression", "squad", "tagging", "multiple_choice"}) {
     Json description = {{"task", name}, {"labels", labels}};
     EXPECT_EQ(make_described_task(description, options())->describe()["task"], Json(name));
   }

@@ -1,0 +1,97 @@
+// Pairs of context and choice, one behind the other.
+#include "task/choice/choice_data.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/first_failure.h"
+#include "base/log.h"
+
+namespace bertrain {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+class InMemory final : public IndexedStream {
+ public:
+  InMemory(std::shared_ptr<const ChoiceData> data, int64_t places)
+      : data_(std::move(data)), places_(places) {}
+  uint64_t size() const override { return data_->size(); }
+  Example at(uint64_t index) const override { return data_->example(index, places_); }
+
+ private:
+  std::shared_ptr<const ChoiceData> data_;
+  int64_t places_;
+};
+
+}  // namespace
+
+void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder) {
+  if (rows.empty()) return;
+  choices_ = std::ssize(rows[0].choices);
+  auto each = static_cast<size_t>(choices_);
+  std::vector<PairInput> inputs(rows.size() * each);
+  FirstFailure failure;
+#pragma omp parallel for schedule(dynamic, 16) if (rows.size() > 16)
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    failure.run([&] {
+      const ChoiceRow& row = rows[i / each];
+      inputs[i] = encoder.encode(row.context, row.choices.at(i % each));
+    });
+  }
+  failure.rethrow();
+  for (const PairInput& input : inputs) {
+    ids_.insert(ids_.end(), input.ids.begin(), input.ids.end());
+    end_.push_back(ids_.size());
+    first_.push_back(input.first);
+    cut_ += input.cut > 0;
+  }
+  for (const ChoiceRow& row : rows) {
+    labels_.push_back(row.label);
+    row_ids_.push_back(row.id);
+  }
+}
+
+Example ChoiceData::example(uint64_t index, int64_t places) const {
+  check(places >= choices_, "a row has no more choices than there are places");
+  Integers ids, segments, choice, position, first(static_cast<size_t>(places), 0);
+  std::vector<float> there(static_cast<size_t>(places), 0.0F);
+  for (int64_t c = 0; c < choices_; ++c) {
+    uint64_t at = index * static_cast<uint64_t>(choices_) + static_cast<uint64_t>(c);
+    uint64_t begin = at == 0 ? 0 : end_[at - 1];
+    first[static_cast<size_t>(c)] = std::ssize(ids);
+    there[static_cast<size_t>(c)] = 1;
+    for (uint64_t i = begin; i < end_.at(at); ++i) {
+      ids.push_back(ids_[i]);
+      segments.push_back(i - begin < first_[at] ? 0 : 1);
+      choice.push_back(c);
+      position.push_back(static_cast<int64_t>(i - begin));
+    }
+  }
+  int64_t label = labels_.at(index);
+  Example example = {{"input_ids", std::move(ids)},
+                     {"segment_ids", std::move(segments)},
+                     {"choice", std::move(choice)},
+                     {"choice_position", std::move(position)},
+                     {"choice_first", std::move(first)},
+                     {"choice_there", std::move(there)},
+                     {"label", Integers{std::max<int64_t>(label, 0)}},
+                     {"row", Integers{static_cast<int64_t>(index)}}};
+  if (label >= 0) example["gold"] = std::vector<std::string>{std::to_string(label)};
+  if (!row_ids_[index].empty()) example["id"] = std::vector<std::string>{row_ids_[index]};
+  return example;
+}
+
+void ChoiceData::report() const {
+  auto count = static_cast<double>(std::max<size_t>(end_.size(), 1));
+  log_line("{}: {} rows of {} choices, {:.1f} tokens each; {} choices ({:.1f} %) were cut", name_,
+           size(), choices_, static_cast<double>(ids_.size()) / count, cut_,
+           100.0 * static_cast<double>(cut_) / count);
+}
+
+ExampleStream stream(std::shared_ptr<const ChoiceData> data, int64_t places) {
+  return std::make_unique<InMemory>(std::move(data), places);
+}
+
+}  // namespace bertrain

@@ -1,0 +1,45 @@
+// Tokenized rows of multiple choice in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/streams.h"
+#include "task/choice/choice_rows.h"
+#include "task/pair_input.h"
+
+namespace bertrain {
+
+// 4 bytes a token.
+class ChoiceData {
+ public:
+  explicit ChoiceData(std::string name) : name_(std::move(name)) {}
+
+  // Tokenizes on all cores. The first row says how many choices each has.
+  void add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder);
+
+  uint64_t size() const { return labels_.size(); }
+  int64_t choices() const { return choices_; }  // of a row
+  const std::string& name() const { return name_; }
+  // A row with places for `places` choices, which are not fewer: input_ids and segment_ids of all its
+  // choices one behind the other, choice and choice_position (of each token: of which choice, and
+  // where in it), choice_first and choice_there (of each place), label, row, as notes id and gold.
+  Example example(uint64_t index, int64_t places) const;
+  void report() const;  // logs rows, choices, lengths, and how many were cut
+
+ private:
+  std::string name_;  // the file
+  int64_t choices_ = 0;
+  std::vector<int32_t> ids_;
+  std::vector<uint64_t> end_;    // in ids_, by choice
+  std::vector<uint32_t> first_;  // by choice: ids of segment 0
+  std::vector<int64_t> labels_;  // by row, as what follows
+  std::vector<std::string> row_ids_;
+  uint64_t cut_ = 0;  // choices that did not fit
+};
+
+ExampleStream stream(std::shared_ptr<const ChoiceData> data, int64_t places);
+
+}  // namespace bertrain
