@@ -45,9 +45,6 @@ struct PrepareTaskOptions : TaskFlags {
 
   void check_values() const {
     check();
-    if (task == "multiple_choice") {
-      throw usage_error("--task=multiple_choice: its rows are not recorded; finetune reads them");
-    }
     require_between("threads", threads, 0, kMaxThreads);
     for (auto [name, path] : {std::pair("train_data_output_path", train_data_output_path),
                               std::pair("meta_data_file_path", meta_data_file_path)}) {
@@ -93,14 +90,16 @@ class RecordFile {
       : uri_(std::move(uri)), writer_(storage_for(uri_).create(uri_, Exists::replace)) {}
 
   void write(const Task& task, std::string_view split, const std::string& kind) {
-    RecordMaker maker(kind, task.max_seq_length());
+    RecordMaker maker(kind, task.describe().at("max_seq_length").get<int64_t>());
     ExampleStream examples = task.examples(split);
     bool is_named = kind == "squad";
     while (std::optional<Example> example = examples->next()) {
       std::string name = is_named ? task.row_name(integers(*example, "row").at(0)) : "";
-      std::string frame = frame_record(serialize_example(maker.make(*example, name)));
-      writer_->append(std::as_bytes(std::span(frame)));
-      ++count_;
+      for (const Example& record : maker.make_all(*example, name)) {
+        std::string frame = frame_record(serialize_example(record));
+        writer_->append(std::as_bytes(std::span(frame)));
+        ++count_;
+      }
     }
     writer_->settle();
   }
@@ -146,7 +145,8 @@ std::unique_ptr<Task> task_of(const PrepareTaskOptions& o, const Tokenizer& toke
   options.config.vocab_size = static_cast<int64_t>(tokenizer.vocabulary().size());
   options.config.max_position_embeddings = kMostPositions;
   if (o.eval_data_output_path.empty()) {
-    options.classification.dev_fraction = options.tagging.dev_fraction = 0;
+    options.classification.dev_fraction = options.choice.table.dev_fraction = 0;
+    options.tagging.dev_fraction = 0;
   }
   return make_task(o.kind(), options);
 }

@@ -45,7 +45,6 @@ void refuse_for_choices(const TaskFlags& o) {
   const std::pair<bool, const char*> others[] = {
       {!table.long_text.empty(), "long_text"},
       {o.squad.doc_stride != 0, "doc_stride"},
-      {!table.input_meta_data_path.empty(), "input_meta_data_path"},
       {!table.target.labels.empty(), "labels"},
       {table.target.label_separator != TargetOptions().label_separator, "label_separator"},
       {!table.target.class_weights.empty(), "class_weights"},

@@ -28,6 +28,7 @@ constexpr TaskType kTypes[] = {
     {"regression", "bert_regression"},
     {"squad", "bert_squad"},
     {"tagging", "tagging"},
+    {"multiple_choice", "bert_multiple_choice"},  // ours
 };
 
 std::string_view type_of(std::string_view task) {

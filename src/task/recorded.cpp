@@ -75,7 +75,8 @@ Example RecordMaker::make(const Example& example, const std::string& name) {
     } else if (task_ == "multilabel") {
       record["label_ids"] = marks_of(floats(example, "labels"));
     } else {
-      check(task_ == "classification", "a task whose rows can be recorded");
+      check(task_ == "classification" || task_ == "multiple_choice",
+            "a task whose rows can be recorded");
       record["label_ids"] = integers(example, "label");
     }
     for (const char* note : {"id", "window"}) {
@@ -84,6 +85,30 @@ Example RecordMaker::make(const Example& example, const std::string& name) {
   }
   ++number_;
   return record;
+}
+
+std::vector<Example> RecordMaker::make_all(const Example& example, const std::string& name) {
+  if (task_ != "multiple_choice") return {make(example, name)};
+  const Integers &ids = integers(example, "input_ids"),
+                 &segments = integers(example, "segment_ids"),
+                 &choice = integers(example, "choice");
+  std::vector<Example> records;
+  int64_t choices = choice.back() + 1;
+  for (size_t begin = 0, end = 0; begin < ids.size(); begin = end) {
+    while (end < ids.size() && choice[end] == choice[begin]) ++end;
+    auto part = [&](const Integers& all) {
+      return Integers(all.begin() + static_cast<ptrdiff_t>(begin),
+                      all.begin() + static_cast<ptrdiff_t>(end));
+    };
+    Example one = {{"input_ids", part(ids)},
+                   {"segment_ids", part(segments)},
+                   {"label", integers(example, "label")}};
+    if (auto id = example.find("id"); id != example.end()) one["id"] = id->second;
+    Example record = make(one, name);
+    record["choice"] = Integers{choice[begin], choices};
+    records.push_back(std::move(record));
+  }
+  return records;
 }
 
 RecordedReader::RecordedReader(const std::string& uri, int64_t width, int64_t most,

@@ -20,6 +20,8 @@ class RecordMaker {
   RecordMaker(std::string task, int64_t width) : task_(std::move(task)), width_(width) {}
   // `name`: the row's, which squad keeps.
   Example make(const Example& example, const std::string& name);
+  // All records of an example: one, or of multiple_choice one for each choice.
+  std::vector<Example> make_all(const Example& example, const std::string& name);
 
  private:
   std::string task_;

@@ -85,6 +85,21 @@ TEST(Recorded, WindowsOfSentencesAndQuestionsAreNumbered) {
   EXPECT_THAT(strings(record, "id"), ElementsAre("q2"));
 }
 
+TEST(Recorded, EachChoiceHasARecord) {
+  Example example = row();
+  example["choice"] = Integers{0, 0, 0, 1, 1};
+  std::vector<Example> records = RecordMaker("multiple_choice", kWidth).make_all(example, "");
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_THAT(integers(records[0], "input_ids"), ElementsAre(2, 7, 3, 0, 0, 0));
+  EXPECT_THAT(integers(records[1], "input_ids"), ElementsAre(8, 3, 0, 0, 0, 0));
+  EXPECT_THAT(integers(records[1], "segment_ids"), ElementsAre(1, 1, 0, 0, 0, 0));
+  EXPECT_THAT(integers(records[1], "choice"), ElementsAre(1, 2));
+  for (const Example& record : records) {
+    EXPECT_THAT(integers(record, "label_ids"), ElementsAre(1));
+    EXPECT_THAT(strings(record, "id"), ElementsAre("first"));
+  }
+}
+
 TEST(Recorded, TellsWhatIsWrong) {
   auto with = [](const char* name, Integers values) {
     Example record = RecordMaker("classification", kWidth).make(row(), "");

@@ -13,6 +13,8 @@
 #include "storage/storage.h"
 #include "task/choice/choice_data.h"
 #include "task/encoder_inputs.h"
+#include "task/meta_data.h"
+#include "task/recorded.h"
 #include "task/share.h"
 #include "task/table/table_options.h"
 #include "task/table/target.h"
@@ -30,6 +32,7 @@ class Choice final : public Task {
          const std::string& described_in)
       : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
     if (description) take(JsonValue(*description, described_in, "task"));
+    if (!table().input_meta_data_path.empty()) take_meta_data();
     question_optional_ = table().text_b_column.empty();
     auto fill = [](std::string& option, const char* usual) {
       if (option.empty()) option = usual;
@@ -145,6 +148,8 @@ class Choice final : public Task {
   }
 
   void take(const JsonValue& description);
+  void take_meta_data();
+  void add_recorded(const char* split, const std::string& file, std::optional<uint64_t> expected);
   void load();
   std::vector<ChoiceRow> read(const std::string& file, bool label_needed);
   void add(const char* split, const std::string& file, const std::vector<ChoiceRow>& rows);
@@ -163,7 +168,8 @@ class Choice final : public Task {
   std::unique_ptr<const PairEncoder> encoder_;
   std::shared_ptr<TextTarget> target_;
   std::vector<std::pair<std::string, std::shared_ptr<const ChoiceData>>> data_;  // by split
-  int64_t places_ = 2;  // choices of a row, at most
+  std::optional<MetaData> meta_;  // of records to train on
+  int64_t places_ = 2;            // choices of a row, at most
 };
 
 // What the options leave open is as it was when the model was trained.
@@ -241,14 +247,43 @@ void Choice::load_train() {
   add("dev", file, held);
 }
 
+void Choice::take_meta_data() {
+  if (table().train_file.empty()) {
+    throw usage_error("--input_meta_data_path is for a --train_file of records");
+  }
+  refuse_shares(table().train_fraction, table().dev_fraction, ClassificationOptions().dev_fraction);
+  meta_ = read_meta_data(table().input_meta_data_path, "multiple_choice", *tokenizer_, config_,
+                         table().max_seq_length);
+  take(JsonValue(meta_->description, meta_->file, "description"));
+}
+
+void Choice::add_recorded(const char* split, const std::string& file,
+                          std::optional<uint64_t> expected) {
+  auto data = std::make_shared<ChoiceData>(file);
+  RecordedReader reader(file, meta_ ? meta_->max_seq_length : 0, table().max_seq_length,
+                        static_cast<int64_t>(tokenizer_->vocabulary().size()));
+  uint64_t records = data->add(reader, table().limit);
+  if (meta_ && table().limit == 0) require_rows(file, records, expected, *meta_);
+  places_ = std::max(places_, data->choices());
+  data_.emplace_back(split, std::move(data));
+}
+
 void Choice::load() {
   if (!table().train_file.empty()) {
     for (const std::string& file : {table().train_file, table().dev_file}) {
       if (!file.empty()) require_rereadable(file);
     }
-    load_train();
+    if (meta_) {
+      require_records(table().train_file, *meta_);
+      add_recorded("train", table().train_file, meta_->train_rows);
+    } else {
+      load_train();
+    }
   }
-  if (!table().dev_file.empty()) {
+  // Choices are told by their place alone, so that records are as good with any model.
+  if (!table().dev_file.empty() && is_recorded(table().dev_file)) {
+    add_recorded("dev", table().dev_file, meta_ ? meta_->eval_rows : std::nullopt);
+  } else if (!table().dev_file.empty()) {
     std::vector<ChoiceRow> rows = read(table().dev_file, true);
     if (rows.empty()) throw error("{}: there is no row to evaluate on", table().dev_file);
     add("dev", table().dev_file, rows);

@@ -29,7 +29,8 @@ struct ChoiceOptions {
 
 // Splits: train and dev (from train_file, dev_file or the part held out), test (from test_file), as far
 // as there are files; all are in memory. Each file has its own number of choices; labels are numbers
-// from 0.
+// from 0. With input_meta_data_path, train_file has the records of RecordMaker, all of which are
+// trained on; a file to score may hold records always.
 //
 // An example is a row: context and choice as a pair of texts, for each choice, one behind the other.
 // Each attends to itself alone, at positions from 0, so that a row stays in one batch like any other

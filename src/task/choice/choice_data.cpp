@@ -41,16 +41,52 @@ void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& enco
     });
   }
   failure.rethrow();
+  add_choices(inputs);
+  for (const ChoiceRow& row : rows) {
+    labels_.push_back(row.label);
+    row_ids_.push_back(row.id);
+  }
+}
+
+void ChoiceData::add_choices(std::span<const PairInput> inputs) {
   for (const PairInput& input : inputs) {
     ids_.insert(ids_.end(), input.ids.begin(), input.ids.end());
     end_.push_back(ids_.size());
     first_.push_back(input.first);
     cut_ += input.cut > 0;
   }
-  for (const ChoiceRow& row : rows) {
-    labels_.push_back(row.label);
-    row_ids_.push_back(row.id);
+}
+
+uint64_t ChoiceData::add(RecordedReader& reader, int64_t most) {
+  uint64_t records = 0;
+  std::vector<PairInput> inputs;
+  int64_t label = 0;
+  while ((most == 0 || std::ssize(labels_) < most) && reader.next()) {
+    ++records;
+    const Integers& place = reader.integers_of("choice", 2, 0, static_cast<int64_t>(kMostChoices));
+    if (choices_ == 0 && place[1] >= 2) choices_ = place[1];
+    if (place[0] != std::ssize(inputs) || place[1] != choices_) {
+      reader.fail("choice", fmt::format("{} of {}", place[0], place[1]),
+                  fmt::format("{} of {}", inputs.size(), std::max<int64_t>(choices_, 2)));
+    }
+    int64_t mine = reader.integer("label_ids", 0, choices_ - 1);
+    if (!inputs.empty() && mine != label) {
+      reader.fail("label_ids", std::to_string(mine),
+                  fmt::format("{}, as of the row's first choice,", label));
+    }
+    label = mine;
+    inputs.push_back(reader.input());
+    if (std::ssize(inputs) < choices_) continue;
+    add_choices(inputs);
+    labels_.push_back(label);
+    row_ids_.push_back(reader.text("id"));
+    inputs.clear();
   }
+  if (!inputs.empty()) {
+    throw error("{}: the last row has {} of {} choices", name_, inputs.size(), choices_);
+  }
+  log_line("{}: {} rows of {} choices in {} records", name_, size(), choices_, records);
+  return records;
 }
 
 Example ChoiceData::example(uint64_t index, int64_t places) const {

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/streams.h"
 #include "task/choice/choice_rows.h"
 #include "task/pair_input.h"
+#include "task/recorded.h"
 
 namespace bertrain {
 
@@ -19,6 +21,9 @@ class ChoiceData {
 
   // Tokenizes on all cores. The first row says how many choices each has.
   void add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder);
+  // Recorded rows, the first `most` where that is not 0: a record for each choice, one behind the
+  // other. Returns how many records there are.
+  uint64_t add(RecordedReader& reader, int64_t most);
 
   uint64_t size() const { return labels_.size(); }
   int64_t choices() const { return choices_; }  // of a row
@@ -30,6 +35,8 @@ class ChoiceData {
   void report() const;  // logs rows, choices, lengths, and how many were cut
 
  private:
+  void add_choices(std::span<const PairInput> inputs);
+
   std::string name_;  // the file
   int64_t choices_ = 0;
   std::vector<int32_t> ids_;
