@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/finetune_command.h"
 #include "cli/options.h"
+#include "cli/run_metrics.h"
 #include "storage/storage.h"
 #include "train/run_directory.h"
 
@@ -18,7 +19,6 @@ namespace bertrain {
 namespace {
 
 constexpr int64_t kFewRows = 8;
-constexpr size_t kMostLine = 1 << 20;  // of metrics.jsonl: some numbers
 
 EachOption no_options() {
   return [](OptionVisitor&) {};
@@ -30,28 +30,20 @@ struct Curve {
   uint64_t not_finite = 0;
 };
 
-Curve read_curve(const std::string& file) {
+Curve read_curve(const std::string& run) {
   Curve curve;
-  if (!storage_for(file).size(file)) return curve;
-  auto lines = read_lines(file);
-  std::string line;
-  while (lines->next(line)) {
-    if (line.size() > kMostLine) {
-      throw error("{}:{}: a line of {} bytes, which no entry of a run has", file,
-                  lines->line_number(), line.size());
-    }
-    Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("learning_rate") || !entry.contains("loss")) continue;
+  read_metrics(run, "learning_rate", [&](const Json& entry) {
+    if (!entry.contains("loss")) return;
     double loss = entry["loss"].is_number() ? entry["loss"].get<double>() : NAN;
     if (!std::isfinite(loss)) {
       ++curve.not_finite;
-      continue;
+      return;
     }
     curve.losses.push_back(loss);
     if (entry["learning_rate"].is_number()) {
       curve.largest_rate = std::max(curve.largest_rate, entry["learning_rate"].get<double>());
     }
-  }
+  });
   return curve;
 }
 
@@ -96,7 +88,7 @@ void run_doctor(Args args, std::ostream& out) {
                       root.at("command").text());
   }
   out << runs[0] << ":\n";
-  print_curve(read_curve(join_path(runs[0], "metrics.jsonl")), out);
+  print_curve(read_curve(runs[0]), out);
   if (auto finished = root.find("finished")) {
     for (const auto& [name, score] : finished->at("results").at("scores").json().items()) {
       if (score.is_number()) out << fmt::format("  {} = {:.6g}\n", name, score.get<double>());

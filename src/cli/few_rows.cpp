@@ -142,11 +142,8 @@ class FewRows {
     choice_.batch_size = std::ssize(examples_);
     choice_.memory = memory.bytes;
     choice_.of_device = memory.of_device;
-    step_.optimizer = make_adamw(adamw_options(options, job.config.num_hidden_layers));
-    step_.clip_norm = options.clip_norm;
-    step_.clip_norm_rows = options.clip_norm_rows;
-    step_.compute = compute_type(usable_dtype(options.device, options.dtype));
-    step_.seed = static_cast<uint64_t>(options.seed);
+    step_ = step_options(options, job.config.num_hidden_layers,
+                         compute_type(usable_dtype(options.device, options.dtype)));
     state_ = std::make_unique<State>(*backend_, parameters_of(task_), step_.optimizer.get());
     state_->initialise(step_.seed);
     if (!job.weights.empty()) load_weights(*state_, job.weights, false, job.new_head);

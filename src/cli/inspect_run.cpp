@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "cli/inspect.h"
+#include "cli/run_metrics.h"
 #include "cli/training_run.h"
 #include "storage/storage.h"
 
@@ -15,7 +17,6 @@ namespace bertrain {
 namespace {
 
 constexpr uint64_t kMaxLock = 4096;
-constexpr size_t kMaxEntry = 1 << 20;  // a line of metrics.jsonl: some numbers
 
 std::string record_file(const std::string& path) { return join_path(path, "run.json"); }
 
@@ -23,23 +24,13 @@ bool is_run(const std::string& path, std::string_view start) {
   return start.empty() && storage_for(path).size(record_file(path)).has_value();
 }
 
-// The last two lines of metrics.jsonl that have a key, oldest first.
-std::vector<Json> last_entries(const std::string& file, const std::string& key, size_t count) {
+// The last entries of metrics.jsonl that have a key, oldest first.
+std::vector<Json> last_entries(const std::string& run, const std::string& key, size_t count) {
   std::vector<Json> found;
-  if (!storage_for(file).size(file)) return found;
-  refuse_pipe(file);
-  auto lines = read_lines(file);
-  std::string line;
-  while (lines->next(line)) {
-    if (line.size() > kMaxEntry) {
-      throw error("{}:{}: a line of {} bytes, which no entry of a run has", file,
-                  lines->line_number(), line.size());
-    }
-    Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains(key)) continue;
+  read_metrics(run, key, [&](Json entry) {
     found.push_back(std::move(entry));
     if (found.size() > count) found.erase(found.begin());
-  }
+  });
   return found;
 }
 
@@ -84,9 +75,8 @@ void describe_run(const std::string& path, const InspectOptions& options, std::o
     if (options.verify) verify_state(state);
     out << "  " << state.directory << (best && best->step == state.step ? " (best)" : "") << "\n";
   }
-  std::string metrics = join_path(path, "metrics.jsonl");
-  for (const Json& entry : last_entries(metrics, "learning_rate", 2)) print_numbers(entry, out);
-  for (const Json& entry : last_entries(metrics, "eval_count", 2)) print_numbers(entry, out);
+  for (const Json& entry : last_entries(path, "learning_rate", 2)) print_numbers(entry, out);
+  for (const Json& entry : last_entries(path, "eval_count", 2)) print_numbers(entry, out);
 }
 
 }  // namespace

@@ -122,7 +122,6 @@ TaskOptions TaskFlags::task_options() const {
   return made;
 }
 
-// What decides which model is kept; "": there is no such task.
 std::string best_metric_of(const std::string& task) {
   if (const TableLayout* layout = find_layout(task)) return layout->metric;
   if (task == "classification" || task == "multiple_choice") return "eval_accuracy";

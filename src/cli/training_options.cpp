@@ -194,6 +194,16 @@ AdamWOptions adamw_options(const TrainingOptions& o, int64_t layers) {
   return adamw;
 }
 
+StepOptions step_options(const TrainingOptions& o, int64_t layers, DType compute) {
+  StepOptions step;
+  step.optimizer = make_adamw(adamw_options(o, layers));
+  step.clip_norm = o.clip_norm;
+  step.clip_norm_rows = o.clip_norm_rows;
+  step.compute = compute;
+  step.seed = static_cast<uint64_t>(o.seed);
+  return step;
+}
+
 DType compute_type(const std::string& dtype) {
   if (dtype == "fp32") return DType::f32;
   if (dtype == "bf16") return DType::bf16;

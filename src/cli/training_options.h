@@ -51,6 +51,8 @@ int64_t patience_of(const TrainingOptions& options, bool has_dev);
 
 // Of a model of so many layers.
 AdamWOptions adamw_options(const TrainingOptions& options, int64_t layers);
+// All of a step but its schedule, for a model of so many layers.
+StepOptions step_options(const TrainingOptions& options, int64_t layers, DType compute);
 DType compute_type(const std::string& dtype);  // fp32 | bf16; else a usage error
 
 // "8GiB", "500MB", "75%", plain bytes, "" (80 % of all). all: what there is; absent: what the machine

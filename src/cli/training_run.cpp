@@ -209,16 +209,11 @@ void TrainingRun::open_machine(bool trains) {
 }
 
 void TrainingRun::prepare_steps() {
-  StepOptions step;
-  AdamWOptions adamw = adamw_options(options_, job_.config.num_hidden_layers);
-  step.optimizer = make_adamw(adamw);
+  int64_t layers = job_.config.num_hidden_layers;
+  StepOptions step = step_options(options_, layers, compute_type(dtype_));
   step.schedule = {options_.learning_rate, options_.end_learning_rate, job_.steps, job_.warmup,
                    parse_decay(options_.decay)};
-  warn_of_large_steps(adamw, step.schedule);
-  step.clip_norm = options_.clip_norm;
-  step.clip_norm_rows = options_.clip_norm_rows;
-  step.compute = compute_type(dtype_);
-  step.seed = static_cast<uint64_t>(options_.seed);
+  warn_of_large_steps(adamw_options(options_, layers), step.schedule);
   state_ = std::make_unique<State>(*backend_, parameters_of(task_), step.optimizer.get());
   runner_ = std::make_unique<StepRunner>(task_, *state_, step);
   capacities_ = agreed_capacities();

@@ -22,14 +22,15 @@ uint64_t IndexedStream::skip(uint64_t count) {
 
 namespace {
 
-class Vector final : public IndexedStream {
+class Indexed final : public IndexedStream {
  public:
-  explicit Vector(std::vector<Example> examples) : examples_(std::move(examples)) {}
-  uint64_t size() const override { return examples_.size(); }
-  Example at(uint64_t index) const override { return examples_.at(index); }
+  Indexed(uint64_t size, std::function<Example(uint64_t)> at) : size_(size), at_(std::move(at)) {}
+  uint64_t size() const override { return size_; }
+  Example at(uint64_t index) const override { return at_(index); }
 
  private:
-  std::vector<Example> examples_;
+  uint64_t size_;
+  std::function<Example(uint64_t)> at_;
 };
 
 class Split final : public Stream<Example> {
@@ -75,8 +76,13 @@ class Transform final : public Stream<Example> {
 
 }  // namespace
 
+ExampleStream indexed(uint64_t size, std::function<Example(uint64_t index)> at) {
+  return std::make_unique<Indexed>(size, std::move(at));
+}
+
 ExampleStream from_vector(std::vector<Example> examples) {
-  return std::make_unique<Vector>(std::move(examples));
+  uint64_t size = examples.size();
+  return indexed(size, [all = std::move(examples)](uint64_t index) { return all.at(index); });
 }
 
 ExampleStream repeat(std::function<ExampleStream(uint64_t pass)> make, uint64_t passes) {

@@ -36,6 +36,9 @@ class IndexedStream : public Stream<Example> {
   uint64_t position_ = 0;
 };
 
+// Examples that `at` makes by number. What they are made of is as large as it will be.
+ExampleStream indexed(uint64_t size, std::function<Example(uint64_t index)> at);
+
 ExampleStream from_vector(std::vector<Example> examples);
 
 // The passes 0, 1, … one after the other; a pass is made when it is reached, so that each can be

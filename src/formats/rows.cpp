@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/quote.h"
 #include "formats/row_parser.h"
 
@@ -185,6 +186,18 @@ std::optional<size_t> find_optional_column(const RowReader& rows, std::string_vi
     return number - 1;
   }
   return std::nullopt;
+}
+
+void report_counts(const RowReader& rows) {
+  const RowCounts& counts = rows.counts();
+  if (counts.blank > 0) log_line("{}: {} blank lines were passed over", rows.uri(), counts.blank);
+  if (counts.repaired > 0) {
+    log_warning("{}: {} lines were not UTF-8 and have been changed", rows.uri(), counts.repaired);
+  }
+  if (counts.bad > 0) {
+    log_warning("{}: {} rows were passed over, the first: {}", rows.uri(), counts.bad,
+                counts.first_bad);
+  }
 }
 
 size_t find_column(const RowReader& rows, std::string_view name_or_number) {

@@ -76,6 +76,10 @@ bool is_named_as_rows(std::string_view uri);
 RowFormat parse_row_format(std::string_view name);  // "tsv", "csv", "jsonl"; usage error otherwise
 bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → false; usage error otherwise
 
+// Logs what was not as expected in the rows read so far: blank lines, lines that `repair` changed, bad
+// rows.
+void report_counts(const RowReader& rows);
+
 // The index of a column given by its name, or else by its number from 1. Throws an Error that lists
 // the names.
 size_t find_column(const RowReader& rows, std::string_view name_or_number);

@@ -237,4 +237,19 @@ void refuse_shares(double train_fraction, double dev_fraction, double usual) {
   }
 }
 
+MetaData read_training_meta_data(const RecordedFlags& flags, std::string_view task,
+                                 const Tokenizer& tokenizer, const BertConfig& config) {
+  if (flags.train_file.empty()) {
+    throw usage_error("--input_meta_data_path is for a --train_file of records");
+  }
+  refuse_shares(flags.train_fraction, flags.dev_fraction, flags.usual_dev_fraction);
+  return read_meta_data(flags.input_meta_data_path, task, tokenizer, config, flags.max_seq_length);
+}
+
+RecordedReader open_recorded(const std::string& file, const MetaData* meta, int64_t max_seq_length,
+                             const Tokenizer& tokenizer) {
+  return {file, meta ? meta->max_seq_length : 0, max_seq_length,
+          static_cast<int64_t>(tokenizer.vocabulary().size())};
+}
+
 }  // namespace bertrain

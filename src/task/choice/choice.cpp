@@ -248,20 +248,18 @@ void Choice::load_train() {
 }
 
 void Choice::take_meta_data() {
-  if (table().train_file.empty()) {
-    throw usage_error("--input_meta_data_path is for a --train_file of records");
-  }
-  refuse_shares(table().train_fraction, table().dev_fraction, ClassificationOptions().dev_fraction);
-  meta_ = read_meta_data(table().input_meta_data_path, "multiple_choice", *tokenizer_, config_,
-                         table().max_seq_length);
+  meta_ = read_training_meta_data(
+      {table().input_meta_data_path, table().train_file, table().train_fraction,
+       table().dev_fraction, ClassificationOptions().dev_fraction, table().max_seq_length},
+      "multiple_choice", *tokenizer_, config_);
   take(JsonValue(meta_->description, meta_->file, "description"));
 }
 
 void Choice::add_recorded(const char* split, const std::string& file,
                           std::optional<uint64_t> expected) {
   auto data = std::make_shared<ChoiceData>(file);
-  RecordedReader reader(file, meta_ ? meta_->max_seq_length : 0, table().max_seq_length,
-                        static_cast<int64_t>(tokenizer_->vocabulary().size()));
+  RecordedReader reader =
+      open_recorded(file, meta_ ? &*meta_ : nullptr, table().max_seq_length, *tokenizer_);
   uint64_t records = data->add(reader, table().limit);
   if (meta_ && table().limit == 0) require_rows(file, records, expected, *meta_);
   places_ = std::max(places_, data->choices());

@@ -13,18 +13,6 @@ namespace {
 
 using Integers = std::vector<int64_t>;
 
-class InMemory final : public IndexedStream {
- public:
-  InMemory(std::shared_ptr<const ChoiceData> data, int64_t places)
-      : data_(std::move(data)), places_(places) {}
-  uint64_t size() const override { return data_->size(); }
-  Example at(uint64_t index) const override { return data_->example(index, places_); }
-
- private:
-  std::shared_ptr<const ChoiceData> data_;
-  int64_t places_;
-};
-
 }  // namespace
 
 void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder) {
@@ -127,7 +115,8 @@ void ChoiceData::report() const {
 }
 
 ExampleStream stream(std::shared_ptr<const ChoiceData> data, int64_t places) {
-  return std::make_unique<InMemory>(std::move(data), places);
+  uint64_t size = data->size();
+  return indexed(size, [=](uint64_t index) { return data->example(index, places); });
 }
 
 }  // namespace bertrain

@@ -82,14 +82,7 @@ int64_t read_choices(const std::string& uri, const ChoiceColumns& columns,
     if (!is_known && label_needed) throw error("{}: the label is empty", rows->place());
     take(std::move(row));
   }
-  const RowCounts& counts = rows->counts();
-  if (counts.blank > 0) log_line("{}: {} blank lines were passed over", uri, counts.blank);
-  if (counts.repaired > 0) {
-    log_warning("{}: {} lines were not UTF-8 and have been changed", uri, counts.repaired);
-  }
-  if (counts.bad > 0) {
-    log_warning("{}: {} rows were passed over, the first: {}", uri, counts.bad, counts.first_bad);
-  }
+  report_counts(*rows);
   return static_cast<int64_t>(choices.size());
 }
 

@@ -10,17 +10,6 @@ namespace {
 
 using Integers = std::vector<int64_t>;
 
-class InMemory final : public IndexedStream {
- public:
-  explicit InMemory(std::shared_ptr<const RecordedWindows> windows)
-      : windows_(std::move(windows)) {}
-  uint64_t size() const override { return windows_->size(); }
-  Example at(uint64_t index) const override { return windows_->example(index); }
-
- private:
-  std::shared_ptr<const RecordedWindows> windows_;
-};
-
 }  // namespace
 
 RecordedWindows::RecordedWindows(RecordedReader& reader, int64_t limit) {
@@ -63,7 +52,8 @@ Example RecordedWindows::example(uint64_t index) const {
 }
 
 ExampleStream stream(std::shared_ptr<const RecordedWindows> windows) {
-  return std::make_unique<InMemory>(std::move(windows));
+  uint64_t size = windows->size();
+  return indexed(size, [=](uint64_t index) { return windows->example(index); });
 }
 
 }  // namespace bertrain

@@ -26,16 +26,6 @@ double number_of(const std::string& text) {
   return value;
 }
 
-class InMemory final : public IndexedStream {
- public:
-  explicit InMemory(std::shared_ptr<const SquadFile> file) : file_(std::move(file)) {}
-  uint64_t size() const override { return file_->size(); }
-  Example at(uint64_t index) const override { return file_->example(index); }
-
- private:
-  std::shared_ptr<const SquadFile> file_;
-};
-
 class SquadRows final : public OrderedRows {
  public:
   explicit SquadRows(std::function<const SquadFile&(std::string_view)> file)
@@ -188,7 +178,8 @@ Example SquadFile::example(uint64_t index) const {
 }
 
 ExampleStream stream(std::shared_ptr<const SquadFile> file) {
-  return std::make_unique<InMemory>(std::move(file));
+  uint64_t size = file->size();
+  return indexed(size, [=](uint64_t index) { return file->example(index); });
 }
 
 std::unique_ptr<Rows> make_squad_rows(

@@ -286,12 +286,9 @@ void SquadTask::load() {
 }
 
 void SquadTask::take_meta_data() {
-  if (options_.train_file.empty()) {
-    throw usage_error("--input_meta_data_path is for a --train_file of records");
-  }
-  refuse_shares(options_.train_fraction, 0, 0);
-  meta_ = read_meta_data(options_.input_meta_data_path, "squad", *tokenizer_, config_,
-                         options_.max_seq_length);
+  meta_ = read_training_meta_data({options_.input_meta_data_path, options_.train_file,
+                                   options_.train_fraction, 0, 0, options_.max_seq_length},
+                                  "squad", *tokenizer_, config_);
   // What the records were cut by is not to be chosen any more.
   auto same = [&](const char* key, int64_t asked) {
     if (asked == 0 || asked == meta_->description.value(key, asked)) return;
@@ -306,8 +303,7 @@ void SquadTask::take_meta_data() {
 void SquadTask::load_recorded() {
   const std::string& file = options_.train_file;
   require_records(file, *meta_);
-  RecordedReader reader(file, meta_->max_seq_length, options_.max_seq_length,
-                        static_cast<int64_t>(tokenizer_->vocabulary().size()));
+  RecordedReader reader = open_recorded(file, &*meta_, options_.max_seq_length, *tokenizer_);
   auto recorded = std::make_shared<const RecordedWindows>(reader, options_.limit);
   if (options_.limit == 0) require_rows(file, recorded->size(), meta_->train_rows, *meta_);
   log_line("{}: {} recorded windows of {} questions", file, recorded->size(),

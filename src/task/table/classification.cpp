@@ -424,13 +424,10 @@ void Classification::weigh() {
 
 // What records are of is as with a model that was trained on them.
 void Classification::take_meta_data() {
-  if (options_.train_file.empty()) {
-    throw usage_error("--input_meta_data_path is for a --train_file of records");
-  }
-  refuse_shares(options_.train_fraction, options_.dev_fraction,
-                ClassificationOptions().dev_fraction);
-  meta_ = read_meta_data(options_.input_meta_data_path, kind_, *tokenizer_, config_,
-                         options_.max_seq_length);
+  meta_ = read_training_meta_data(
+      {options_.input_meta_data_path, options_.train_file, options_.train_fraction,
+       options_.dev_fraction, ClassificationOptions().dev_fraction, options_.max_seq_length},
+      kind_, *tokenizer_, config_);
   Json description = described_rows(*meta_);
   require_labels(options_.target, description);
   take(JsonValue(description, meta_->file, "description"));

@@ -46,16 +46,6 @@ std::vector<TextRow> read_chunk(TextRowReader& reader, size_t count) {
   return rows;
 }
 
-class InMemory final : public IndexedStream {
- public:
-  explicit InMemory(std::shared_ptr<const TextData> data) : data_(std::move(data)) {}
-  uint64_t size() const override { return data_->size(); }
-  Example at(uint64_t index) const override { return data_->example(index); }
-
- private:
-  std::shared_ptr<const TextData> data_;
-};
-
 class AsRead final : public Stream<Example> {
  public:
   AsRead(std::unique_ptr<TextRowReader> reader, std::shared_ptr<const LongTextEncoder> encoder,
@@ -191,7 +181,8 @@ void TextData::report(std::string_view part) const {
 }
 
 ExampleStream stream(std::shared_ptr<const TextData> data) {
-  return std::make_unique<InMemory>(std::move(data));
+  uint64_t size = data->size();
+  return indexed(size, [=](uint64_t index) { return data->example(index); });
 }
 
 void load_texts(TextRowReader& reader, const LongTextEncoder& encoder, int64_t most,

@@ -90,24 +90,16 @@ std::optional<RowLabel> TextRowReader::label() const {
 }
 
 void TextRowReader::report() const {
-  const RowCounts& counts = rows_->counts();
   if (others_ > 0) {
     log_line("{}: {} rows that are not of '{}' were passed over", rows_->uri(), others_,
              only_value_);
   }
-  if (counts.blank > 0) log_line("{}: {} blank lines were passed over", rows_->uri(), counts.blank);
-  if (counts.repaired > 0) {
-    log_warning("{}: {} lines were not UTF-8 and have been changed", rows_->uri(), counts.repaired);
-  }
-  if (counts.bad > 0) {
-    log_warning("{}: {} rows were passed over, the first: {}", rows_->uri(), counts.bad,
-                counts.first_bad);
-  }
-  if (counts.noticed > 0) {
+  report_counts(*rows_);
+  if (uint64_t noticed = rows_->counts().noticed; noticed > 0) {
     log_warning(
         "{}: {} rows have a '{}', but the first one has none, so their labels are not read; every "
         "object must have that key (null where the label is not known)",
-        rows_->uri(), counts.noticed, label_name_);
+        rows_->uri(), noticed, label_name_);
   }
 }
 

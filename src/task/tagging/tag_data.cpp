@@ -50,18 +50,6 @@ void add_note(Example& example, size_t first, size_t count, size_t words) {
                                            static_cast<int64_t>(words)};
 }
 
-class InMemory final : public IndexedStream {
- public:
-  InMemory(std::shared_ptr<const TagData> data, bool notes)
-      : data_(std::move(data)), notes_(notes) {}
-  uint64_t size() const override { return data_->size(); }
-  Example at(uint64_t index) const override { return data_->example(index, notes_); }
-
- private:
-  std::shared_ptr<const TagData> data_;
-  bool notes_;
-};
-
 class AsRead final : public Stream<Example> {
  public:
   AsRead(std::string uri, const ConllColumns& columns, InvalidUtf8 invalid,
@@ -257,7 +245,8 @@ void TagData::report_tags() const {
 }
 
 ExampleStream stream(std::shared_ptr<const TagData> data, bool notes) {
-  return std::make_unique<InMemory>(std::move(data), notes);
+  uint64_t size = data->size();
+  return indexed(size, [=](uint64_t index) { return data->example(index, notes); });
 }
 
 void load_sentences(

@@ -287,12 +287,10 @@ void Tagging::load_dev() {
 }
 
 void Tagging::take_meta_data() {
-  if (options_.train_file.empty()) {
-    throw usage_error("--input_meta_data_path is for a --train_file of records");
-  }
-  refuse_shares(options_.train_fraction, options_.dev_fraction, TaggingOptions().dev_fraction);
-  meta_ = read_meta_data(options_.input_meta_data_path, "tagging", *tokenizer_, config_,
-                         options_.max_seq_length);
+  meta_ = read_training_meta_data(
+      {options_.input_meta_data_path, options_.train_file, options_.train_fraction,
+       options_.dev_fraction, TaggingOptions().dev_fraction, options_.max_seq_length},
+      "tagging", *tokenizer_, config_);
   TargetOptions target;
   target.labels = options_.labels;
   require_labels(target, meta_->description);
@@ -300,8 +298,7 @@ void Tagging::take_meta_data() {
 }
 
 RecordedReader Tagging::open_records(const std::string& file) const {
-  return {file, meta_ ? meta_->max_seq_length : 0, options_.max_seq_length,
-          static_cast<int64_t>(tokenizer_->vocabulary().size())};
+  return open_recorded(file, meta_ ? &*meta_ : nullptr, options_.max_seq_length, *tokenizer_);
 }
 
 void Tagging::load_recorded_train() {
