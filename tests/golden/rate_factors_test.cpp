@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -26,12 +27,12 @@ class RateFactorSteps : public testing::TestWithParam<NamedBackend> {
     Named<Array> before, after;  // after: with slots
     double norm = 0;
   };
-  // Steps on the golden's examples, in micro-batches of so many, without weight decay and clipping.
+  // Steps on the golden's examples, in micro-batches of so many, without clipping.
   Run train(Backend& on, const RateFactors& factors, uint64_t steps,
-            const std::vector<int64_t>& counts = {6}) {
+            const std::vector<int64_t>& counts = {6}, double weight_decay = 0) {
     StepOptions options = golden.step_options();
     AdamWOptions adamw = adamw_preset("google");
-    adamw.weight_decay = 0;
+    adamw.weight_decay = weight_decay;
     adamw.factors = factors;
     options.optimizer = make_adamw(adamw);
     options.schedule = {.peak_rate = 1e-2, .steps = 100, .warmup = 0, .decay = Decay::constant};
@@ -105,6 +106,26 @@ TEST_P(RateFactorSteps, EachLayerStepsByItsShareOfTheRate) {
           << name << " " << i;
     }
   }
+}
+
+// What decay takes off beside the step of the gradient is a share of the weight, by rate and factor.
+TEST_P(RateFactorSteps, EachLayerDecaysByItsShareOfTheRate) {
+  constexpr double kDecay = 5, kRate = 1e-2;
+  RateFactors falling{.layers = kLayers, .frozen_layers = {}};
+  falling.layer_decay = 0.5;
+  Run plain = train(*backend, falling, 1), decayed = train(*backend, falling, 1, {6}, kDecay);
+  AdamWOptions google = adamw_preset("google");
+  double most = 0;
+  for (const auto& [name, first] : plain.before) {
+    double share = is_decayed(google, name) ? kRate * kDecay * rate_factor(falling, name) : 0;
+    auto before = first.as<float>(), without = plain.after.at(name).as<float>(),
+         with = decayed.after.at(name).as<float>();
+    for (size_t i = 0; i < before.size(); ++i) {
+      ASSERT_NEAR(double{without[i]} - with[i], share * before[i], 1e-6) << name << " " << i;
+      most = std::max(most, std::fabs(share * before[i]));
+    }
+  }
+  EXPECT_GT(most, 1e-4) << "decay is seen beside what rounding leaves";
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, RateFactorSteps, testing::ValuesIn(golden_and_plugin_backends()),
