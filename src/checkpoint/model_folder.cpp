@@ -167,8 +167,7 @@ void read_tokenizer(const std::string& uri, ModelFolder& folder) {
   if (folder.says_casing && *lower != folder.do_lower_case) {
     throw error(
         "{}: normalizer.lowercase is {}, but {} has do_lower_case = {}; correct the one that the "
-        "model "
-        "was not trained with",
+        "model was not trained with",
         uri, lower->get<bool>(), kTokenizerConfig, folder.do_lower_case);
   }
   folder.do_lower_case = lower->get<bool>();
@@ -220,9 +219,8 @@ void add_default_labels(ModelFolder& folder, std::string_view directory) {
   uint64_t classes = count.is_number_unsigned() ? count.get<uint64_t>() : regression ? 1 : 2;
   if (there && *there != classes) {
     throw error(
-        "{}: {} classes (num_labels, or the default), but the classifier in the weights "
-        "has "
-        "{}; id2label names them",
+        "{}: {} classes (num_labels, or the default), but the classifier in the weights has {}; "
+        "id2label names them",
         join_path(directory, kConfig), classes, *there);
   }
   for (uint64_t i = 0; i < std::min<uint64_t>(classes, kMostKeys); ++i) {

@@ -191,9 +191,8 @@ class Tf2Writer {
       if (!has("cls/seq_relationship/output_weights")) {
         throw error(
             "{}: a TensorFlow 2 checkpoint of a masked LM needs "
-            "cls/seq_relationship/output_weights "
-            "(the next sentence), which is not there; --format=tf2-encoder writes the encoder "
-            "alone, tf1 and hf the masked LM",
+            "cls/seq_relationship/output_weights (the next sentence), which is not there; "
+            "--format=tf2-encoder writes the encoder alone, tf1 and hf the masked LM",
             prefix_);
       }
       Inputs outer = make_inputs(objects_);

@@ -29,8 +29,7 @@ struct EmbedFlags {
       v("output_file", output_file, "where vectors go; - is standard output");
       v("output_format", output_format,
         "jsonl, npy or safetensors (one array, f32 [texts, hidden], or [texts, layers, hidden]); "
-        "empty: "
-        "by the name of output_file");
+        "empty: by the name of output_file");
       v("max_seq_length", max_seq_length,
         "tokens of a text; longer ones are cut and counted (0: 128, or the model's)");
       v("batch_size", batch_size, "texts at a time; 0: 32, or 1 from standard input or a pipe");

@@ -35,15 +35,13 @@ struct FinetuneOptions : TaskFlags {
       TaskFlags::each(v);
       model.each(v);
       v("num_train_epochs", num_train_epochs,
-        "passes over the training rows, where "
-        "num_train_steps is 0");
+        "passes over the training rows, where num_train_steps is 0");
       v("warmup_proportion", warmup_proportion, "share of the steps in which the rate rises");
       v("num_warmup_steps", num_warmup_steps, "the same as a number; -1: by the share");
       v("runs", runs, "with as many seeds, from --seed on: scores are a mean with its deviation");
       v("overfit", overfit,
         "only see whether the model fits so many training rows (8), and say what is wrong if it "
-        "does "
-        "not; no file is written");
+        "does not; no file is written");
       training.each(v);
     };
   }

@@ -46,8 +46,7 @@ void refuse_more_layers(const State& state, const LoadReport& report, const std:
   if (more.empty()) return;
   throw error(
       "{}: {} layers are in it, and the model's configuration has {} (num_hidden_layers); it has "
-      "no "
-      "place for {}",
+      "no place for {}",
       uri, there, layers, some_of(more));
 }
 

@@ -164,8 +164,7 @@ void require_casing(const Tokenizer& tokenizer, bool said) {
   if (!said) {
     throw error(
         "{}: the model is for cased text; say --nodo_lower_case, or \"do_lower_case\": false in "
-        "the "
-        "tokenizer_config.json of its folder",
+        "the tokenizer_config.json of its folder",
         problem);
   }
   log_warning("{}; do_lower_case of its tokenizer asks for it", problem);

@@ -26,14 +26,14 @@ struct PredictOptions {
       v("output_file", output_file, "where rows go; - is standard output");
       v("output_format", output_format,
         "jsonl; or tsv, with a column for each class (its name, or probability:name where a class "
-        "is "
-        "called as another column); of squad json, which is predictions.json with its neighbours, "
-        "or "
-        "jsonl; of a tagger conll (the input's lines with their tags), conlleval (the tags behind "
-        "the last column) or jsonl (default: jsonl, of squad json, of a tagger conll)");
+        "is called as another column); of squad json, which is predictions.json with its "
+        "neighbours, or jsonl; of a tagger conll (the input's lines with their tags), conlleval "
+        "(the tags behind the last column) or jsonl (default: jsonl, of squad json, of a tagger "
+        "conll)");
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("logits", logits,
-        "also what the probabilities are made of, before softmax or sigmoid: of classes, and of "
+        "also the scores before softmax or sigmoid (of a text in windows their mean): of classes, "
+        "and of "
         "pieces for [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");

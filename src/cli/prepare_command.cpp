@@ -181,8 +181,7 @@ void report_instances(const InstanceCounts& counts, const PrepareOptions& option
     throw error(
         "{}: no example can be made of it: each needs two tokens at least, and a word that the "
         "vocabulary lacks, or that is longer than --max_input_chars_per_word, is one; text of "
-        "several "
-        "words is expected",
+        "several words is expected",
         options.input_file);
   }
   double wanted = static_cast<double>(options.max_seq_length) * options.masked_lm_prob;

@@ -48,10 +48,7 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("model_dir", model_dir, "model folder, or the run that made it");
   v("input_file", input_file,
     "rows (TSV, CSV or JSON lines; - is standard input); of squad its JSON, of a tagger CoNLL "
-    "columns; for a pre-trained "
-    "model TFRecords to "
-    "score, "
-    "or lines of text with [MASK] to fill");
+    "columns; for a pre-trained model TFRecords to score, or lines of text with [MASK] to fill");
   v("text_column", text_column, "column of the text (default: as in training)");
   v("text_b_column", text_b_column, "column of the second text (default: as in training)");
   v("label_column", label_column, "column of the known label (default: as in training)");
@@ -100,10 +97,8 @@ void refuse_idle_options(const InferenceOptions& o, std::string_view task) {
   if (!pretrained || !is_named_as_rows(o.input_file)) return;
   throw usage_error(
       "--input_file={}: by its name a table, and the model is a pre-trained one, which reads lines "
-      "of "
-      "text or records: finetune makes a model that labels rows; for the texts alone, write them "
-      "to a "
-      "file of one text a line (.txt)",
+      "of text or records: finetune makes a model that labels rows; for the texts alone, write "
+      "them to a file of one text a line (.txt)",
       o.input_file);
 }
 

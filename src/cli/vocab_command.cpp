@@ -95,8 +95,8 @@ void report_alphabet(const TrainedVocabulary& trained, const VocabOptions& o) {
   if (trained.characters_kept == trained.characters) return;
   log_warning(
       "{} of {} characters are in the vocabulary, and all those of {:.2f} % of the words; the "
-      "others are [UNK] (cut "
-      "first: {}); a larger --limit_alphabet (now {}) or --vocab_size keeps more",
+      "others are [UNK] (cut first: {}); a larger --limit_alphabet (now {}) or --vocab_size keeps "
+      "more",
       trained.characters_kept, trained.characters, 100 * trained.coverage, trained.cut,
       o.limit_alphabet);
 }
@@ -150,8 +150,7 @@ void run_vocab(Args args, std::ostream& out) {
   if (trained.exhausted) {
     log_warning(
         "{} pieces instead of {}: no pair of pieces stands {} times any more; more text or a "
-        "smaller "
-        "--min_frequency gives more",
+        "smaller --min_frequency gives more",
         trained.tokens.size(), o.vocab_size, o.min_frequency);
   }
   std::string text;

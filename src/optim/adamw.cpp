@@ -123,9 +123,8 @@ void warn_of_large_steps(const AdamWOptions& options, const Schedule& schedule) 
   if (largest.size < kLarge) return;
   log_warning(
       "without bias correction step {} changes weights by up to {:.1e}, {:.1f} times the peak "
-      "rate: a new model may "
-      "stop learning there; --bias_correction=moments, a lower --learning_rate or a longer warm-up "
-      "avoids it",
+      "rate: a new model may stop learning there; --bias_correction=moments, a lower "
+      "--learning_rate or a longer warm-up avoids it",
       largest.step, largest.size, largest.size / schedule.peak_rate);
 }
 

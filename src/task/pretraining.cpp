@@ -55,8 +55,7 @@ std::optional<FirstRecord> first_record_of(const std::string& file, bool skip_co
     if (!starts_like_text(file)) return;
     throw error(
         "{}: this looks like text; a pre-trained model is trained and evaluated on TFRecords, "
-        "which "
-        "bertrain prepare makes of text; a table of rows is for finetune and its models ({})",
+        "which bertrain prepare makes of text; a table of rows is for finetune and its models ({})",
         file, reason);
   };
   try {

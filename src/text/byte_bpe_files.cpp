@@ -136,8 +136,7 @@ class Reader {
     if (unmade <= kMostUnmade) return;
     throw error(
         "{}: {} of {} pieces are made by none of its {} merges (\"{}\" is one): merges are "
-        "missing, "
-        "or of another vocabulary",
+        "missing, or of another vocabulary",
         vocabulary_file_, unmade, ids_.size(), rules_.merges.size(), first);
   }
 

@@ -127,8 +127,7 @@ void WordCutter::normalize(std::string_view raw, std::string_view before,
   if (!word.lost_letters || warned.exchange(true)) return;
   log_warning(
       "stripping accents also removes vowel signs and other marks that are letters of their "
-      "script, as in '{}' -> "
-      "'{}'; --strip_accents=false keeps them",
+      "script, as in '{}' -> '{}'; --strip_accents=false keeps them",
       raw, to_utf8(word.text));
 }
 

@@ -71,8 +71,7 @@ Error not_finite(const Task& task, int64_t step, const std::vector<Batch>& micro
   return error(
       "step {}: the loss is {} and the norm of the gradient {}; the update was not made. Rows of "
       "the batch (from 0): {}. {}. A lower --learning_rate or a longer warm-up helps where the "
-      "data "
-      "are sound",
+      "data are sound",
       step + 1, result.loss, result.gradient_norm, rows, before);
 }
 

@@ -407,8 +407,7 @@ void RunDirectory::inexact(std::string_view reason) const {
   }
   throw error(
       "{}: {}\nuse another --output_dir, --overwrite (removes that run), or --resume=inexact (goes "
-      "on from its "
-      "last checkpoint)",
+      "on from its last checkpoint)",
       path_, reason);
 }
 

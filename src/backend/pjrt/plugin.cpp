@@ -63,8 +63,7 @@ const AbiTable* table_of(const std::string& path, const std::string& file) {
   if (table->major_version != kMajor) {
     throw usage_error(
         "the plugin {} has version {}.{} of the PJRT API, and this program speaks {}.x: a plugin "
-        "of "
-        "that version or a newer program is expected",
+        "of that version or a newer program is expected",
         quote(path), table->major_version, table->minor_version, kMajor);
   }
   return table;

@@ -99,8 +99,7 @@ class FillMask final : public Task {
         starts_like_tfrecord(options_.input_file)) {
       throw error(
           "{}: these are TFRecords; a pre-trained model fills {} in lines of text, and to label "
-          "rows "
-          "finetune it for a task",
+          "rows finetune it for a task",
           options_.input_file, kMask);
     }
   }
@@ -137,8 +136,7 @@ class FillMask final : public Task {
       if (*cut_off > 0) {
         log_warning(
             "{}: {} of {} texts have {} only where they are cut off, beyond the model's {} pieces, "
-            "so "
-            "that nothing is filled; shorter texts are needed",
+            "so that nothing is filled; shorter texts are needed",
             file, *cut_off, lines, name, length);
       }
     };

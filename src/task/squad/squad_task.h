@@ -40,8 +40,7 @@ struct SquadOptions {
       "of squad: no answer is one, as in SQuAD 2.0; if not given, as the data trained on have it");
     v("null_score_diff_threshold", null_score_diff_threshold,
       "of squad 2.0: no answer if its score is more than this above the best other's (default: 0, "
-      "or "
-      "as in training)");
+      "or as in training)");
     v("score_unit", score_unit,
       "of squad: words as in the official scores, or character for Chinese (default: word)");
     if (!training) {

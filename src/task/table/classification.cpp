@@ -160,8 +160,7 @@ class Classification final : public Task {
     if (kind != "multilabel" && o.label_separator != TargetOptions().label_separator) {
       throw usage_error(
           "--label_separator={}: --task={} has one label a row, which is not cut; "
-          "--task=multilabel "
-          "takes any number",
+          "--task=multilabel takes any number",
           quote(o.label_separator), kind);
     }
     if (kind == "multilabel") return make_multi_label(o);

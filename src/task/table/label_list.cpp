@@ -12,8 +12,7 @@ namespace {
 constexpr std::string_view kOtherColumn = "is it the label column? --label_column names another";
 constexpr std::string_view kWayOut =
     "is it the label column? --label_column names another; to classify, rare labels have to be "
-    "joined; "
-    "numbers are for --task=regression";
+    "joined; numbers are for --task=regression";
 
 void refuse_many(const Labels& labels, const LabelColumn& column) {
   if (labels.size() > kMostLabels) {

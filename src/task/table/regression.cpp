@@ -85,8 +85,7 @@ class Regression final : public TextTarget {
     if (!options.labels.empty() || options.label_smoothing != 0 || !options.class_weights.empty()) {
       throw usage_error(
           "--task=regression has no classes: --labels, --label_smoothing and --class_weights are "
-          "for "
-          "classification");
+          "for classification");
     }
   }
 

@@ -82,8 +82,7 @@ class SingleLabelScorer final : public Scorer {
       if (predicted < kNearlyAll || labelled >= kNearlyAll) continue;
       return fmt::format(
           "{:.1f} % of the rows are labelled {} by the model, which {:.1f} % are: it has not "
-          "learnt "
-          "to tell them apart",
+          "learnt to tell them apart",
           100 * predicted, quote(labels_->name(c)), 100 * labelled);
     }
     return "";
@@ -249,8 +248,7 @@ class SingleLabel final : public TextTarget {
       if (!(weight >= 0 && weight <= kMostWeight)) {
         throw usage_error(
             "--class_weights={}: {} is neither 'balanced' nor a class with its weight from 0 to "
-            "{}, "
-            "as {}=2",
+            "{}, as {}=2",
             options_.class_weights, quote(part), kMostWeight, labels_->name(0));
       }
       weights_[static_cast<size_t>(label)] = static_cast<float>(weight);
