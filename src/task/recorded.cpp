@@ -228,6 +228,19 @@ void require_records(const std::string& file, const MetaData& meta) {
       meta.file);
 }
 
+void refuse_records(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (file.empty() || is_read_once(file) || storage_for(file).size(file).value_or(0) == 0) {
+      continue;
+    }
+    if (!starts_like_tfrecord(file)) continue;
+    throw error(
+        "{}: these are TFRecords, and text is expected. Rows that prepare --task=... recorded are "
+        "trained on with --input_meta_data_path, and evaluated",
+        file);
+  }
+}
+
 void refuse_shares(double train_fraction, double dev_fraction, double usual) {
   constexpr const char* why =
       "records have no texts to draw rows by; prepare, which reads the texts, takes it";

@@ -67,6 +67,10 @@ bool is_recorded(const std::string& file);  // a file that starts with a record
 // A usage error where a file that has meta data is text: a damaged record is told when it is read.
 void require_records(const std::string& file, const MetaData& meta);
 
+// What is wrong with a file of text need not be told in detail where it is none: an Error if one of these
+// ("": none) is recorded.
+void refuse_records(const std::vector<std::string>& files);
+
 // A usage error where a share of the rows of recorded data is asked for: only prepare, which has their
 // texts, can draw it. `asked_dev`: --dev_fraction, of which `usual` is the default.
 void refuse_shares(double train_fraction, double dev_fraction, double usual);

@@ -70,7 +70,9 @@ class Classification final : public Task {
     try {
       load();
     } catch (const Error&) {
-      refuse_records();
+      // Those that are not read as records.
+      refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
+                      options_.test_file});
       throw;
     }
   }
@@ -140,10 +142,11 @@ class Classification final : public Task {
                           {"id_column", columns_.id},
                           {"header", options_.header.value_or(true)}});
     }
-    description.update({{"format", options_.format},
-                        {"max_seq_length", options_.max_seq_length},
-                        {"long_text", name_of(long_text_)},
-                        {"classifier_dropout", options_.classifier_dropout}});
+    description.update(
+        {{"format", options_.format.empty() ? options_.trained_format : options_.format},
+         {"max_seq_length", options_.max_seq_length},
+         {"long_text", name_of(long_text_)},
+         {"classifier_dropout", options_.classifier_dropout}});
     if (options_.doc_stride > 0) description["doc_stride"] = options_.doc_stride;
     return description;
   }
@@ -185,7 +188,6 @@ class Classification final : public Task {
   }
   void require_label(const std::string& file, const TextRow& row) const;
   void refuse_pipes() const;
-  void refuse_records() const;
   void load_train();
   void take_meta_data();
   // Whether a file to evaluate on may have numbers of labels, which records of other rows may have in
@@ -352,22 +354,6 @@ void Classification::refuse_pipes() const {
   }
 }
 
-// What is wrong with a table that is none need not be told in detail.
-void Classification::refuse_records() const {
-  // Those that are read as records.
-  std::string train = meta_ ? "" : options_.train_file,
-              dev = takes_records() ? "" : options_.dev_file;
-  for (const std::string& file : {train, dev, options_.test_file}) {
-    if (file.empty() || file == "-" || storage_for(file).size(file).value_or(0) == 0) continue;
-    if (starts_like_tfrecord(file)) {
-      throw error(
-          "{}: these are TFRecords; a table of texts (TSV, CSV or JSON lines) expected. Rows that "
-          "prepare --task=... recorded are trained on with --input_meta_data_path, and evaluated",
-          file);
-    }
-  }
-}
-
 void Classification::load_train() {
   const std::string& file = options_.train_file;
   bool has_dev = !options_.dev_file.empty() || (layout_ && !options_.data_dir.empty());
@@ -383,24 +369,14 @@ void Classification::load_train() {
     if (!is_in_share(text, options_.train_fraction, Draw::trained)) return void(++left_out);
     train_->add(input, std::move(row));
   });
-  if (left_out > 0) {
-    log_line("{}: {} rows are left out (--train_fraction={})", file, left_out,
-             options_.train_fraction);
-  }
   if (train_->rows() + held->rows() + left_out == 0)
     throw error("{}: there is no row to train on", file);
-  if (train_->size() == 0) {
-    throw usage_error(
-        "{}: no row is left to train on: --dev_fraction={} holds out {}, and --train_fraction={} "
-        "leaves out {}; other shares are expected",
-        file, fraction, held->rows(), options_.train_fraction, left_out);
-  }
+  DrawnRows drawn = {file,           "row",        fraction, options_.train_fraction,
+                     train_->rows(), held->rows(), left_out};
+  require_trained_rows(drawn);
   train_->report();
-  if (fraction > 0 && held->size() == 0) {
-    log_warning("{}: no row of so few was held out, so nothing is evaluated while training", file);
-  } else if (fraction > 0) {
-    log_line("{}: {} rows are held out to evaluate on (--dev_fraction={}), {} are trained on", file,
-             held->rows(), fraction, train_->rows());
+  report_held_out(drawn);
+  if (held->size() > 0) {
     held->report(" (held out)");
     dev_.emplace_back("dev", held);
   }

@@ -233,25 +233,17 @@ void Tagging::load_train() {
   if (train_->sentences() + held->sentences() + left_out == 0) {
     throw error("{}: there is no word to train on", file);
   }
-  if (left_out > 0) {
-    log_line("{}: {} sentences are left out (--train_fraction={})", file, left_out,
-             options_.train_fraction);
-  }
-  if (train_->size() == 0) {
-    throw usage_error(
-        "{}: no sentence is left to train on: --dev_fraction={} holds out {}, and "
-        "--train_fraction={} leaves out {}; other shares are expected",
-        file, held_out, held->sentences(), options_.train_fraction, left_out);
-  }
+  DrawnRows drawn = {file,
+                     "sentence",
+                     held_out,
+                     options_.train_fraction,
+                     train_->sentences(),
+                     held->sentences(),
+                     left_out};
+  require_trained_rows(drawn);
   train_->report();
-  if (held->size() > 0) {
-    log_line("{}: {} sentences are held out to evaluate on (--dev_fraction={}), {} are trained on",
-             file, held->sentences(), held_out, train_->sentences());
-    dev_ = held;
-  } else if (held_out > 0) {
-    log_warning("{}: no sentence of so few was held out, so nothing is evaluated while training",
-                file);
-  }
+  report_held_out(drawn);
+  if (held->size() > 0) dev_ = held;
   if (!labels_) {
     // The sentences held out were in the training file: their tags belong to it.
     std::vector<std::string> found = train_->tags();
