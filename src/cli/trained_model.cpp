@@ -54,6 +54,7 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("label_column", label_column, "column of the known label (default: as in training)");
   v("id_column", id_column, "column that names a row (default: as in training)");
   tagging.each(v);
+  choice.each(v);
   v("header", header, "the first line names the columns; if not given, as in training");
   v("format", format, "tsv, csv or jsonl (default: by the name's ending, else as in training)");
   v("long_text", long_text, kLongTextHelp);
@@ -76,6 +77,25 @@ void refuse_idle_options(const InferenceOptions& o, std::string_view task) {
   bool pretrained = task == "pretraining";
   refuse((pretrained || task == "tagging") && o.squad.doc_stride != 0, "doc_stride",
          "it is for models that answer questions, and for texts in windows");
+  if (task == "multiple_choice") {
+    const std::string_view why = "the model chooses among texts, of which the beginning is read";
+    refuse(!o.long_text.empty(), "long_text", why);
+    refuse(o.squad.doc_stride != 0, "doc_stride", why);
+  } else {
+    refuse(!o.choice.choice_columns.empty(), "choice_columns",
+           "it is for models of multiple choice");
+  }
+  if (task != "squad") {
+    SquadOptions given = o.squad, untouched;
+    given.doc_stride = 0;  // of texts in windows too
+    auto values = [](SquadOptions& of) {
+      return options_to_json([&](OptionVisitor& v) { of.each(v, false); });
+    };
+    Json found = values(given), defaults = values(untouched);
+    for (const auto& [name, value] : found.items()) {
+      refuse(value != defaults[name], name, "it is for models that answer questions");
+    }
+  }
   if (!pretrained) {
     refuse(o.skip_corrupt, "skip_corrupt", "it is for records, which this model does not read");
     refuse(o.top_k != kTopK, "top_k", "it is for what a pre-trained model puts in [MASK]");
@@ -137,6 +157,7 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   require_padding(*task.tokenizer, task.config, join_path(*path, "config.json"));
   require_heads(*path, task.config, join_path(*path, "config.json"));
   task.classification = row_options(o, split);
+  task.choice = o.choice;
   task.choice.table = task.classification;
   task.squad = o.squad;
   (split == "dev" ? task.squad.dev_file : task.squad.test_file) = o.input_file;

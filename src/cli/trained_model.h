@@ -21,6 +21,7 @@ struct InferenceOptions {
   std::string bad_rows = "fail", invalid_utf8 = "error";
   std::optional<bool> header;
   TagColumns tagging;
+  ChoiceOptions choice;  // but for its table
   bool skip_corrupt = false;
   int64_t top_k = kTopK;  // of predict: pieces for a mask
   SquadOptions squad;     // of a model that answers questions
@@ -34,8 +35,8 @@ struct InferenceOptions {
 InferenceOptions from_standard_input();
 
 // Throws a usage error for an option that says something about tables, where the model (`task`, as
-// Task::describe() names it) reads none, or about records or masks, where it is no pre-trained one; and
-// for a file named as a table where that is what it is.
+// Task::describe() names it) reads none, about choices or answers, where it gives none, or about records
+// or masks, where it is no pre-trained one; and for a file named as a table where that is what it is.
 void refuse_idle_options(const InferenceOptions& options, std::string_view task);
 
 // The task that the folder was trained for, on the rows of input_file, with its weights on a

@@ -12,6 +12,7 @@
 #include "model/heads.h"
 #include "storage/storage.h"
 #include "task/choice/choice_data.h"
+#include "task/choice/choice_stream.h"
 #include "task/encoder_inputs.h"
 #include "task/meta_data.h"
 #include "task/recorded.h"
@@ -30,7 +31,12 @@ class Choice final : public Task {
   Choice(ChoiceOptions options, const BertConfig& config,
          std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
          const std::string& described_in)
-      : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
+      : options_(std::move(options)),
+        test_labels_(options_.table.train_file.empty() && !options_.table.label_column.empty()
+                         ? ChoiceLabels::sought
+                         : ChoiceLabels::optional),
+        config_(config),
+        tokenizer_(std::move(tokenizer)) {
     if (description) take(JsonValue(*description, described_in, "task"));
     if (!table().input_meta_data_path.empty()) take_meta_data();
     question_optional_ = table().text_b_column.empty();
@@ -53,8 +59,13 @@ class Choice final : public Task {
           "context and choice need two token types, and the model's type_vocab_size is {}",
           config_.type_vocab_size);
     }
-    encoder_ = std::make_unique<PairEncoder>(*tokenizer_, table().max_seq_length, true);
-    load();
+    encoder_ = std::make_shared<PairEncoder>(*tokenizer_, table().max_seq_length, true);
+    try {
+      load();
+    } catch (const Error&) {
+      refuse_records({meta_ ? "" : table().train_file, table().test_file});
+      throw;
+    }
     Json labels = Json::array();
     for (int64_t i = 0; i < places_; ++i) labels.push_back(std::to_string(i));
     Json known = {{"labels", std::move(labels)}};
@@ -65,6 +76,7 @@ class Choice final : public Task {
   std::vector<std::string> splits() const override {
     std::vector<std::string> names;
     for (const auto& [split, data] : data_) names.push_back(split);
+    if (!table().test_file.empty()) names.emplace_back("test");
     return names;
   }
 
@@ -78,6 +90,12 @@ class Choice final : public Task {
   std::vector<LossTerm> terms() const override { return {target_->term()}; }
 
   ExampleStream examples(std::string_view split) const override {
+    if (split == "test" && !table().test_file.empty()) {
+      bool once = is_read_once(table().test_file);
+      check(!once || pipe_, "a pipe is read once: its lengths cannot be sampled before");
+      auto reader = once ? std::move(pipe_) : open(table().test_file, test_labels_);
+      return stream_choices(std::move(reader), encoder_, places_, table().limit, told_, once);
+    }
     auto data = find(split);
     if (!data) throw error("there are no examples for '{}': no file was given for it", split);
     return stream(std::move(data), places_);
@@ -114,15 +132,17 @@ class Choice final : public Task {
   Json describe() const override {
     Json description = {{"task", "multiple_choice"}};
     target_->describe(description);
-    description.update({{"text_column", table().text_column},
-                        {"text_b_column", table().text_b_column},
-                        {"text_b_optional", question_optional_},
-                        {"choice_columns", options_.choice_columns},
-                        {"label_column", table().label_column},
-                        {"id_column", table().id_column},
-                        {"format", table().format},
-                        {"max_seq_length", table().max_seq_length},
-                        {"classifier_dropout", table().classifier_dropout}});
+    description.update(
+        {{"text_column", table().text_column},
+         {"text_b_column", table().text_b_column},
+         {"text_b_optional", question_optional_},
+         {"choice_columns", options_.choice_columns},
+         {"label_column", table().label_column},
+         {"id_column", table().id_column},
+         {"header", table().header.value_or(true)},
+         {"format", table().format.empty() ? table().trained_format : table().format},
+         {"max_seq_length", table().max_seq_length},
+         {"classifier_dropout", table().classifier_dropout}});
     return description;
   }
 
@@ -151,9 +171,12 @@ class Choice final : public Task {
   void take_meta_data();
   void add_recorded(const char* split, const std::string& file, std::optional<uint64_t> expected);
   void load();
-  std::vector<ChoiceRow> read(const std::string& file, bool label_needed);
+  std::unique_ptr<ChoiceRowReader> open(const std::string& file, ChoiceLabels labels) const;
+  std::vector<ChoiceRow> read(const std::string& file);
   void add(const char* split, const std::string& file, const std::vector<ChoiceRow>& rows);
   void load_train();
+  void load_dev();
+  void load_test();
   std::shared_ptr<const ChoiceData> find(std::string_view split) const {
     for (const auto& [name, data] : data_) {
       if (name == split) return data;
@@ -162,14 +185,20 @@ class Choice final : public Task {
   }
 
   ChoiceOptions options_;
+  // A label column that was named for the rows to predict, and not for those to train on, must be
+  // in them.
+  ChoiceLabels test_labels_;
   BertConfig config_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   bool question_optional_ = true;  // its column is the usual one, and may be absent
-  std::unique_ptr<const PairEncoder> encoder_;
+  std::shared_ptr<const PairEncoder> encoder_;
   std::shared_ptr<TextTarget> target_;
   std::vector<std::pair<std::string, std::shared_ptr<const ChoiceData>>> data_;  // by split
   std::optional<MetaData> meta_;  // of records to train on
   int64_t places_ = 2;            // choices of a row, at most
+  // A test_file that is read once, as far as its columns, until its stream is given out.
+  mutable std::unique_ptr<ChoiceRowReader> pipe_;
+  std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
 };
 
 // What the options leave open is as it was when the model was trained.
@@ -183,6 +212,9 @@ void Choice::take(const JsonValue& description) {
   if (!optional || !optional->truth()) fill(table().text_b_column, "text_b_column");
   fill(table().label_column, "label_column");
   fill(table().id_column, "id_column");
+  if (auto found = description.find("header"); found && !table().header) {
+    table().header = found->truth();
+  }
   fill(table().trained_format, "format");
   if (!table().trained_format.empty() && !is_row_format(table().trained_format)) {
     description.at("format").fail("tsv, csv or jsonl");
@@ -193,14 +225,23 @@ void Choice::take(const JsonValue& description) {
   }
 }
 
-std::vector<ChoiceRow> Choice::read(const std::string& file, bool label_needed) {
-  ChoiceColumns columns = {table().text_column, table().text_b_column, table().label_column,
-                           table().id_column, options_.choice_columns};
+std::unique_ptr<ChoiceRowReader> Choice::open(const std::string& file, ChoiceLabels labels) const {
+  ChoiceColumns columns = {table().text_column, table().text_b_column,   table().label_column,
+                           table().id_column,   options_.choice_columns, question_optional_};
+  RowOptions rows = row_options(table(), table().header.value_or(true), false);
+  return std::make_unique<ChoiceRowReader>(file, columns, rows, labels);
+}
+
+// Rows to train on or to score.
+std::vector<ChoiceRow> Choice::read(const std::string& file) {
+  auto reader = open(file, ChoiceLabels::needed);
   std::vector<ChoiceRow> rows;
-  int64_t choices = read_choices(
-      file, columns, row_options(table(), table().header.value_or(true), false), question_optional_,
-      label_needed, table().limit, [&](ChoiceRow row) { rows.push_back(std::move(row)); });
-  places_ = std::max(places_, choices);
+  ChoiceRow row;
+  while ((table().limit == 0 || std::ssize(rows) < table().limit) && reader->next(row)) {
+    rows.push_back(std::move(row));
+  }
+  reader->report();
+  places_ = std::max(places_, reader->choices());
   return rows;
 }
 
@@ -216,7 +257,7 @@ void Choice::load_train() {
   double fraction = table().dev_file.empty() ? table().dev_fraction : 0;
   std::vector<ChoiceRow> train, held;
   uint64_t left_out = 0;
-  for (ChoiceRow& row : read(file, true)) {
+  for (ChoiceRow& row : read(file)) {
     std::string text = row.context;
     for (const std::string& choice : row.choices) text += '\0' + choice;
     if (is_in_share(text, fraction, Draw::held_out)) {
@@ -227,24 +268,20 @@ void Choice::load_train() {
       ++left_out;
     }
   }
-  if (train.empty()) {
-    throw error("{}: no row is there to train on: {} are held out, {} left out", file, held.size(),
-                left_out);
+  if (train.size() + held.size() + left_out == 0) {
+    throw error("{}: there is no row to train on", file);
   }
-  if (left_out > 0) {
-    log_line("{}: {} rows are left out (--train_fraction={})", file, left_out,
-             table().train_fraction);
-  }
+  DrawnRows drawn = {file,         "row",       fraction, table().train_fraction,
+                     train.size(), held.size(), left_out};
+  require_trained_rows(drawn);
   std::vector<uint64_t> count(static_cast<size_t>(places_));
   for (const ChoiceRow& row : train) ++count.at(static_cast<size_t>(row.label));
   auto most = std::max_element(count.begin(), count.end());
   add("train", file, train);
   log_line("{}: the most frequent label, {}, is {:.1f} % of the rows", file, most - count.begin(),
            100.0 * static_cast<double>(*most) / static_cast<double>(train.size()));
-  if (held.empty()) return;
-  log_line("{}: {} rows are held out to evaluate on (--dev_fraction={})", file, held.size(),
-           fraction);
-  add("dev", file, held);
+  report_held_out(drawn);
+  if (!held.empty()) add("dev", file, held);
 }
 
 void Choice::take_meta_data() {
@@ -278,15 +315,24 @@ void Choice::load() {
       load_train();
     }
   }
+  if (!table().dev_file.empty()) load_dev();
+  if (!table().test_file.empty()) load_test();
+}
+
+void Choice::load_dev() {
+  const std::string& file = table().dev_file;
   // Choices are told by their place alone, so that records are as good with any model.
-  if (!table().dev_file.empty() && is_recorded(table().dev_file)) {
-    add_recorded("dev", table().dev_file, meta_ ? meta_->eval_rows : std::nullopt);
-  } else if (!table().dev_file.empty()) {
-    std::vector<ChoiceRow> rows = read(table().dev_file, true);
-    if (rows.empty()) throw error("{}: there is no row to evaluate on", table().dev_file);
-    add("dev", table().dev_file, rows);
-  }
-  if (!table().test_file.empty()) add("test", table().test_file, read(table().test_file, false));
+  if (is_recorded(file)) return add_recorded("dev", file, meta_ ? meta_->eval_rows : std::nullopt);
+  std::vector<ChoiceRow> rows = read(file);
+  if (rows.empty()) throw error("{}: there is no row to evaluate on", file);
+  add("dev", file, rows);
+}
+
+// Is it there, has it the columns, and how many choices has a row?
+void Choice::load_test() {
+  auto reader = open(table().test_file, test_labels_);
+  places_ = std::max(places_, reader->choices());
+  if (is_read_once(table().test_file)) pipe_ = std::move(reader);
 }
 
 }  // namespace

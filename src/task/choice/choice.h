@@ -27,9 +27,11 @@ struct ChoiceOptions {
   }
 };
 
-// Splits: train and dev (from train_file, dev_file or the part held out), test (from test_file), as far
-// as there are files; all are in memory. Each file has its own number of choices; labels are numbers
-// from 0. With input_meta_data_path, train_file has the records of RecordMaker, all of which are
+// Splits: train and dev (from train_file, dev_file or the part held out; in memory), test (from
+// test_file, which may be standard input, whose examples can be asked for only once), as far as there
+// are files. Each file has its own number of choices; labels are numbers from 0, which test files need
+// not have. With a `description` (of a model folder) the columns, the length and whether there is a
+// header are its, where the options do not say. With input_meta_data_path, train_file has the records of RecordMaker, all of which are
 // trained on; a file to score may hold records always.
 //
 // An example is a row: context and choice as a pair of texts, for each choice, one behind the other.

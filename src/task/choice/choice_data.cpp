@@ -15,10 +15,10 @@ using Integers = std::vector<int64_t>;
 
 }  // namespace
 
-void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder) {
-  if (rows.empty()) return;
-  choices_ = std::ssize(rows[0].choices);
-  auto each = static_cast<size_t>(choices_);
+std::vector<PairInput> encode_choices(const std::vector<ChoiceRow>& rows,
+                                      const PairEncoder& encoder) {
+  if (rows.empty()) return {};
+  size_t each = rows[0].choices.size();
   std::vector<PairInput> inputs(rows.size() * each);
   FirstFailure failure;
 #pragma omp parallel for schedule(dynamic, 16) if (rows.size() > 16)
@@ -29,7 +29,42 @@ void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& enco
     });
   }
   failure.rethrow();
-  add_choices(inputs);
+  return inputs;
+}
+
+Example choice_example(std::span<const ChoicePart> choices, int64_t places, int64_t label,
+                       const std::string& id, int64_t row) {
+  check(places >= std::ssize(choices), "a row has no more choices than there are places");
+  Integers ids, segments, choice, position, first(static_cast<size_t>(places), 0);
+  std::vector<float> there(static_cast<size_t>(places), 0.0F);
+  for (size_t c = 0; c < choices.size(); ++c) {
+    const ChoicePart& part = choices[c];
+    first[c] = std::ssize(ids);
+    there[c] = 1;
+    for (size_t i = 0; i < part.ids.size(); ++i) {
+      ids.push_back(part.ids[i]);
+      segments.push_back(i < part.first ? 0 : 1);
+      choice.push_back(static_cast<int64_t>(c));
+      position.push_back(static_cast<int64_t>(i));
+    }
+  }
+  Example example = {{"input_ids", std::move(ids)},
+                     {"segment_ids", std::move(segments)},
+                     {"choice", std::move(choice)},
+                     {"choice_position", std::move(position)},
+                     {"choice_first", std::move(first)},
+                     {"choice_there", std::move(there)},
+                     {"label", Integers{std::max<int64_t>(label, 0)}},
+                     {"row", Integers{row}}};
+  if (label >= 0) example["gold"] = std::vector<std::string>{std::to_string(label)};
+  if (!id.empty()) example["id"] = std::vector<std::string>{id};
+  return example;
+}
+
+void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& encoder) {
+  if (rows.empty()) return;
+  choices_ = std::ssize(rows[0].choices);
+  add_choices(encode_choices(rows, encoder));
   for (const ChoiceRow& row : rows) {
     labels_.push_back(row.label);
     row_ids_.push_back(row.id);
@@ -78,33 +113,14 @@ uint64_t ChoiceData::add(RecordedReader& reader, int64_t most) {
 }
 
 Example ChoiceData::example(uint64_t index, int64_t places) const {
-  check(places >= choices_, "a row has no more choices than there are places");
-  Integers ids, segments, choice, position, first(static_cast<size_t>(places), 0);
-  std::vector<float> there(static_cast<size_t>(places), 0.0F);
+  std::vector<ChoicePart> parts;
   for (int64_t c = 0; c < choices_; ++c) {
     uint64_t at = index * static_cast<uint64_t>(choices_) + static_cast<uint64_t>(c);
     uint64_t begin = at == 0 ? 0 : end_[at - 1];
-    first[static_cast<size_t>(c)] = std::ssize(ids);
-    there[static_cast<size_t>(c)] = 1;
-    for (uint64_t i = begin; i < end_.at(at); ++i) {
-      ids.push_back(ids_[i]);
-      segments.push_back(i - begin < first_[at] ? 0 : 1);
-      choice.push_back(c);
-      position.push_back(static_cast<int64_t>(i - begin));
-    }
+    parts.push_back({std::span(ids_).subspan(begin, end_.at(at) - begin), first_[at]});
   }
-  int64_t label = labels_.at(index);
-  Example example = {{"input_ids", std::move(ids)},
-                     {"segment_ids", std::move(segments)},
-                     {"choice", std::move(choice)},
-                     {"choice_position", std::move(position)},
-                     {"choice_first", std::move(first)},
-                     {"choice_there", std::move(there)},
-                     {"label", Integers{std::max<int64_t>(label, 0)}},
-                     {"row", Integers{static_cast<int64_t>(index)}}};
-  if (label >= 0) example["gold"] = std::vector<std::string>{std::to_string(label)};
-  if (!row_ids_[index].empty()) example["id"] = std::vector<std::string>{row_ids_[index]};
-  return example;
+  return choice_example(parts, places, labels_.at(index), row_ids_[index],
+                        static_cast<int64_t>(index));
 }
 
 void ChoiceData::report() const {

@@ -1,8 +1,10 @@
 // Columns to texts.
 #include "task/choice/choice_rows.h"
 
+#include <algorithm>
 #include <charconv>
-#include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +15,9 @@
 
 namespace bertrain {
 namespace {
+
+// What files whose answers are kept back have in the label's place.
+constexpr std::string_view kKeptBack = "-1";
 
 std::vector<size_t> choice_columns(const RowReader& rows, const std::string& names) {
   std::vector<size_t> found;
@@ -31,59 +36,106 @@ std::vector<size_t> choice_columns(const RowReader& rows, const std::string& nam
         rows.uri(), found.size(), names, kMostChoices, parts[0], parts[0],
         quote_list(rows.header()));
   }
-  return found;
-}
-
-int64_t label_of(const RowReader& rows, const std::string& field, size_t choices) {
-  std::string_view text = strip(field);
-  int64_t label = -1;
-  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), label);
-  if (failed == std::errc() && end == text.data() + text.size() && label >= 0 &&
-      label < static_cast<int64_t>(choices)) {
-    return label;
+  std::set<size_t> seen;
+  for (size_t column : found) {
+    if (seen.insert(column).second) continue;
+    throw usage_error("{}: column {} ('{}') is twice among the choices (--choice_columns={})",
+                      rows.uri(), column + 1, rows.header()[column], names);
   }
-  throw error("{}: label {}: the number of the right choice, 0 to {}, expected", rows.place(),
-              quote(field), choices - 1);
+  return found;
 }
 
 }  // namespace
 
-int64_t read_choices(const std::string& uri, const ChoiceColumns& columns,
-                     const RowOptions& options, bool question_optional, bool label_needed,
-                     int64_t most, const std::function<void(ChoiceRow row)>& take) {
-  std::unique_ptr<RowReader> rows = read_rows(uri, options);
-  std::vector<size_t> choices = choice_columns(*rows, columns.choices);
-  size_t context = find_column(*rows, columns.context);
-  std::optional<size_t> question, label, id;
+ChoiceRowReader::ChoiceRowReader(const std::string& uri, const ChoiceColumns& columns,
+                                 const RowOptions& options, ChoiceLabels labels)
+    : rows_(read_rows(uri, options)), labels_(labels) {
+  // An empty file without a header has no columns and no rows.
+  if (!rows_->header().empty()) find_columns(columns);
+}
+
+void ChoiceRowReader::find_columns(const ChoiceColumns& columns) {
+  choices_ = choice_columns(*rows_, columns.choices);
+  context_ = find_column(*rows_, columns.context);
   if (!columns.question.empty()) {
-    question = question_optional ? find_optional_column(*rows, columns.question)
-                                 : find_column(*rows, columns.question);
+    question_ = columns.question_optional ? find_optional_column(*rows_, columns.question)
+                                          : find_column(*rows_, columns.question);
   }
-  label =
-      label_needed ? find_column(*rows, columns.label) : find_optional_column(*rows, columns.label);
-  if (!columns.id.empty()) id = find_column(*rows, columns.id);
-  std::vector<std::string> fields;
-  for (int64_t count = 0; (most == 0 || count < most) && rows->next(fields); ++count) {
-    ChoiceRow row;
-    row.line = rows->line_number();
-    row.context = fields.at(context);
-    if (id) row.id = fields.at(*id);
-    for (size_t i = 0; i < choices.size(); ++i) {
-      const std::string& choice = fields.at(choices[i]);
-      if (strip(choice).empty()) {
-        throw error("{}: choice {} ('{}') is empty; every row of a file has as many choices",
-                    rows->place(), i, rows->header()[choices[i]]);
-      }
-      std::string start = question ? fields.at(*question) : "";
-      row.choices.push_back(start.empty() ? choice : start + " " + choice);
+  label_ = labels_ == ChoiceLabels::optional ? find_optional_column(*rows_, columns.label)
+                                             : find_column(*rows_, columns.label);
+  if (!columns.id.empty()) id_ = find_column(*rows_, columns.id);
+  auto is_choice = [&](size_t column) {
+    return std::find(choices_.begin(), choices_.end(), column) != choices_.end();
+  };
+  auto refuse = [&](size_t column, const char* what, const char* flags) {
+    throw usage_error("{}: column {} ('{}') is both {}: {} must differ", rows_->uri(), column + 1,
+                      rows_->header()[column], what, flags);
+  };
+  if (is_choice(context_)) {
+    refuse(context_, "the context and a choice", "--text_column and --choice_columns");
+  }
+  if (question_ && is_choice(*question_)) {
+    refuse(*question_, "the beginning of the choices and one of them",
+           "--text_b_column and --choice_columns");
+  }
+  if (!label_) return;
+  bool is_text = *label_ == context_ || label_ == question_;
+  if (!is_text && !is_choice(*label_)) return;
+  // The label's column of the training table, when this one has a text in its place.
+  if (labels_ == ChoiceLabels::optional) {
+    label_.reset();
+  } else if (is_text) {
+    refuse(*label_, "a text and the label", "--text_column, --text_b_column and --label_column");
+  } else {
+    refuse(*label_, "a choice and the label", "--choice_columns and --label_column");
+  }
+}
+
+bool ChoiceRowReader::next(ChoiceRow& row) {
+  if (!rows_->next(fields_)) return false;
+  row = {};
+  row.line = rows_->line_number();
+  row.context = fields_.at(context_);
+  if (id_) row.id = fields_.at(*id_);
+  for (size_t i = 0; i < choices_.size(); ++i) {
+    const std::string& choice = fields_.at(choices_[i]);
+    if (strip(choice).empty()) {
+      throw error("{}: choice {} ('{}') is empty; every row of a file has as many choices",
+                  rows_->place(), i, rows_->header()[choices_[i]]);
     }
-    bool is_known = label && !strip(fields.at(*label)).empty();
-    if (is_known) row.label = label_of(*rows, fields.at(*label), choices.size());
-    if (!is_known && label_needed) throw error("{}: the label is empty", rows->place());
-    take(std::move(row));
+    std::string start = question_ ? fields_.at(*question_) : "";
+    row.choices.push_back(start.empty() ? choice : start + " " + choice);
   }
-  report_counts(*rows);
-  return static_cast<int64_t>(choices.size());
+  row.label = label();
+  return true;
+}
+
+int64_t ChoiceRowReader::choices() const {
+  return choices_.empty() ? 2 : static_cast<int64_t>(choices_.size());
+}
+
+int64_t ChoiceRowReader::label() {
+  std::string_view text = label_ ? strip(fields_.at(*label_)) : std::string_view();
+  int64_t label = -1;
+  auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), label);
+  if (failed == std::errc() && end == text.data() + text.size() && label >= 0 &&
+      label < choices()) {
+    return label;
+  }
+  if (labels_ != ChoiceLabels::needed) {
+    unknown_ += !text.empty() && text != kKeptBack;
+    return -1;
+  }
+  if (text.empty()) throw error("{}: the label is empty", rows_->place());
+  throw error("{}: label {}: the number of the right choice, 0 to {}, expected", rows_->place(),
+              quote(text), choices() - 1);
+}
+
+void ChoiceRowReader::report() const {
+  report_counts(*rows_);
+  if (unknown_ == 0) return;
+  log_line("{}: {} rows have a label that is none of 0 to {}; it is left out", uri(), unknown_,
+           choices() - 1);
 }
 
 }  // namespace bertrain

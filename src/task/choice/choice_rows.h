@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,14 @@ struct ChoiceColumns {
   std::string context, question, label, id;
   // Names by commas; or one name, of which "ending" is those of ending0, ending1, …
   std::string choices;
+  bool question_optional = false;  // its column may be absent
+};
+
+// What is asked of the labels of a file.
+enum class ChoiceLabels {
+  needed,   // every row has one
+  sought,   // their column is there; one that is no choice of its row's, or none, is not known
+  optional  // as `sought`, and the column may be absent, or be that of a text
 };
 
 struct ChoiceRow {
@@ -27,12 +36,34 @@ struct ChoiceRow {
   uint64_t line = 0;
 };
 
-// Hands each row of a file to `take` in order, or the first `most` where that is not 0. Every row has as
-// many choices as the file has columns of them, two at least, none empty. Where not `label_needed`, the
-// label's column may be absent, and its field empty. `question_optional`: its column may be absent.
-// Throws Error "FILE:LINE: …". Returns how many choices a row has.
-int64_t read_choices(const std::string& uri, const ChoiceColumns& columns,
-                     const RowOptions& options, bool question_optional, bool label_needed,
-                     int64_t most, const std::function<void(ChoiceRow row)>& take);
+// Opens a file and finds its columns. Throws Error naming the file and the column that it lacks, and
+// usage errors where a column is two choices, or a choice or a text and the label.
+class ChoiceRowReader {
+ public:
+  ChoiceRowReader(const std::string& uri, const ChoiceColumns& columns, const RowOptions& options,
+                  ChoiceLabels labels);
+
+  // False at the end. Every row has choices() of them, none empty. Throws Error "FILE:LINE: …".
+  bool next(ChoiceRow& row);
+  // 2 to kMostChoices, as many as the file has columns of them; an empty file without columns has 2.
+  int64_t choices() const;
+  const std::string& uri() const { return rows_->uri(); }
+
+  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines, and labels
+  // that are no choice of their row's.
+  void report() const;
+
+ private:
+  void find_columns(const ChoiceColumns& columns);
+  int64_t label();  // of the row last read; −1: not known
+
+  std::unique_ptr<RowReader> rows_;
+  ChoiceLabels labels_;
+  std::vector<size_t> choices_;
+  size_t context_ = 0;
+  std::optional<size_t> question_, label_, id_;
+  uint64_t unknown_ = 0;  // labels left out
+  std::vector<std::string> fields_;
+};
 
 }  // namespace bertrain
