@@ -33,8 +33,7 @@ struct PredictOptions {
       v("top_k", inference.top_k, "of a pre-trained model: pieces for each [MASK]");
       v("logits", logits,
         "also the scores before softmax or sigmoid (of a text in windows their mean): of classes, "
-        "and of "
-        "pieces for [MASK]");
+        "of choices, and of pieces for [MASK]");
       v("predict_batch_size", predict_batch_size,
         "rows at a time; 0: 32, or 1 where they come from standard input or a pipe");
     };

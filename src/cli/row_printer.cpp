@@ -211,11 +211,12 @@ void require_output_format(const std::string& format) {
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task,
                                              bool logits) {
   require_output_format(format);
-  if (logits &&
-      (format == "tsv" || (task["task"] != "classification" && task["task"] != "multilabel"))) {
+  const Json& kind = task["task"];
+  bool has_logits = kind == "classification" || kind == "multilabel" || kind == "multiple_choice";
+  if (logits && (format == "tsv" || !has_logits)) {
     throw usage_error(
-        "--logits has no effect here: they are beside the probabilities of classes and of what "
-        "fills [MASK], in jsonl");
+        "--logits has no effect here: they are beside the probabilities of classes, of choices and "
+        "of what fills [MASK], in jsonl");
   }
   if (task["task"] == "squad") {
     if (format.empty() || format == "jsonl") {

@@ -26,7 +26,8 @@ void require_output_format(const std::string& format);
 // For rows of the task that is described so (Task::describe()): classification, multilabel, regression
 // and multiple_choice as jsonl (their own) or tsv; squad as jsonl; tagging as conll (its own: the input's lines with the
 // tags in their column), conlleval (with the tags behind the last column) or jsonl. `logits`: with what
-// the probabilities are made of, in jsonl of classification and multilabel; else a usage error.
+// the probabilities are made of, in jsonl of classification, multilabel and multiple_choice; else a
+// usage error.
 std::unique_ptr<RowPrinter> make_row_printer(const std::string& format, const Json& task,
                                              bool logits = false);
 
