@@ -28,7 +28,10 @@ struct FinetuneOptions : TaskFlags {
   double num_train_epochs = 3, warmup_proportion = 0.1;
   int64_t num_warmup_steps = -1, runs = 1, overfit = 0;
 
-  FinetuneOptions() { training.eval_every = "1epoch"; }
+  FinetuneOptions() {
+    takes_glue = true;
+    training.eval_every = "1epoch";
+  }
 
   EachOption each() {
     return [this](OptionVisitor& v) {

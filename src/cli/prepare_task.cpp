@@ -64,22 +64,30 @@ struct PrepareTaskOptions : TaskFlags {
     for (const auto& [given, name] : idle) {
       if (given) throw usage_error("--{} is for finetune: nothing in the records is by it", name);
     }
-    if (!eval_data_output_path.empty()) {
-      if (task != "squad") return;
-      throw usage_error(
-          "--eval_data_output_path: answers are scored by the texts of SQuAD's file, which "
-          "finetune takes as --dev_file");
-    }
+    if (task == "squad") return refuse_scored_questions();
+    if (!eval_data_output_path.empty()) return;
     if (!classification.dev_file.empty()) {
       throw usage_error("--dev_file={}: --eval_data_output_path is needed: where its records go",
                         classification.dev_file);
     }
-    if (task == "squad" || classification.dev_fraction == ClassificationOptions().dev_fraction ||
+    if (classification.dev_fraction == ClassificationOptions().dev_fraction ||
         classification.dev_fraction == 0) {
       return;
     }
     throw usage_error("--dev_fraction={}: --eval_data_output_path is needed: where they go",
                       classification.dev_fraction);
+  }
+
+  void refuse_scored_questions() const {
+    for (const auto& [name, file] : {std::pair("dev_file", classification.dev_file),
+                                     std::pair("eval_data_output_path", eval_data_output_path)}) {
+      if (file.empty()) continue;
+      throw usage_error(
+          "--{}={}: of squad the questions to train on are recorded, and no others, as answers are "
+          "scored by the texts of SQuAD's file: give that file to finetune, as --dev_file beside "
+          "the records",
+          name, file);
+    }
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/tagging_options.h"
+#include "task/recorded.h"
 #include "task/table/layouts.h"
 
 namespace bertrain {
@@ -55,6 +56,33 @@ void refuse_for_choices(const TaskFlags& o) {
   }
 }
 
+// Records were read and cut when they were made: what says how texts are is for prepare, but for texts
+// beside them that are to be scored or predicted.
+void refuse_for_records(const TaskFlags& o) {
+  const ClassificationOptions& table = o.classification;
+  // Records of questions are scored by SQuAD's file, and what they were cut by is compared.
+  if (table.input_meta_data_path.empty() || o.task == "squad") return;
+  bool has_texts = !table.test_file.empty() || !table.data_dir.empty() ||
+                   (!table.dev_file.empty() && !is_recorded(table.dev_file, nullptr));
+  std::vector<std::string> idle = {"long_text", "doc_stride"};
+  if (!has_texts) {
+    idle.insert(idle.end(), {"text_column", "text_b_column", "label_column", "id_column", "header",
+                             "format", "bad_rows", "invalid_utf8", "label_separator",
+                             "choice_columns", "word_column", "tag_column"});
+  }
+  auto values = [](TaskFlags flags) {
+    return options_to_json([&](OptionVisitor& v) { flags.each(v); });
+  };
+  Json found = values(o), defaults = values(TaskFlags());
+  for (const std::string& name : idle) {
+    if (found.at(name) == defaults.at(name)) continue;
+    throw usage_error(
+        "--{} has no effect here: the records of {} have their texts read and cut already; "
+        "prepare, which made them, takes it",
+        name, table.input_meta_data_path);
+  }
+}
+
 SquadOptions squad_options(const TaskFlags& o) {
   SquadOptions squad = o.squad;
   squad.train_file = o.classification.train_file;
@@ -71,10 +99,12 @@ SquadOptions squad_options(const TaskFlags& o) {
 
 void TaskFlags::each(OptionVisitor& v) {
   v("task", task,
-    "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
-    "regression (a number); with --data_dir one of GLUE's tasks, all of them (glue), xnli or "
-    "ag_news; squad: questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL "
-    "columns; multiple_choice: which of several texts goes with a context, in columns as SWAG's");
+    fmt::format(
+        "of texts or pairs of texts: classification, multilabel (any number of labels a row) or "
+        "regression (a number); with --data_dir one of GLUE's tasks, {}xnli or ag_news; squad: "
+        "questions on contexts, in SQuAD's JSON; tagging: a tag a word, in CoNLL columns; "
+        "multiple_choice: which of several texts goes with a context, in columns as SWAG's",
+        takes_glue ? "all of them (glue), " : ""));
   classification.each(v);
   squad.each(v, true);
   tagging.each(v);
@@ -85,11 +115,12 @@ void TaskFlags::check() const {
   if (best_metric_of(task).empty()) {
     throw usage_error(
         "--task={}: classification, multilabel, regression, squad, tagging or multiple_choice "
-        "expected, or one of {}, glue",
-        task, fmt::join(layout_names(), ", "));
+        "expected, or one of {}{}",
+        task, fmt::join(layout_names(), ", "), takes_glue ? ", glue" : "");
   }
   refuse_others_options(*this);
   refuse_for_choices(*this);
+  refuse_for_records(*this);
   bool layout = find_layout(task) != nullptr;
   if (!layout && !classification.data_dir.empty()) {
     throw usage_error("--data_dir is for --task={}; --train_file names a table",

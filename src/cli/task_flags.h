@@ -14,9 +14,11 @@ struct TaskFlags {
   SquadOptions squad;
   TagColumns tagging;
   ChoiceOptions choice;
+  bool takes_glue = false;  // the command has --task=glue: all of GLUE's tasks
 
   void each(OptionVisitor& v);
-  // Usage errors for an unknown task, for options of another one, and where no rows are named.
+  // Usage errors for an unknown task, for options of another one or of texts where there are only records,
+  // and where no rows are named.
   void check() const;
   std::string kind() const;  // the name that make_task knows
   // For make_task, but for configuration and tokenizer.

@@ -31,8 +31,11 @@ Integers marks_of(const std::vector<float>& labels) {
   return marks;
 }
 
+bool is_empty(const std::string& uri) { return storage_for(uri).size(uri) == 0U; }
+
 const std::string& opened(const std::string& uri) {
   require_rereadable(uri);
+  if (is_empty(uri)) throw error("{}: the file is empty, and records are expected", uri);
   return uri;
 }
 
@@ -111,13 +114,8 @@ std::vector<Example> RecordMaker::make_all(const Example& example, const std::st
   return records;
 }
 
-RecordedReader::RecordedReader(const std::string& uri, int64_t width, int64_t most,
-                               int64_t vocabulary)
-    : uri_(uri),
-      width_(static_cast<size_t>(width)),
-      most_(static_cast<size_t>(most)),
-      vocabulary_(vocabulary),
-      reader_(opened(uri)) {}
+RecordedReader::RecordedReader(const std::string& uri, const RecordBounds& bounds)
+    : bounds_(bounds), reader_(opened(uri)) {}
 
 bool RecordedReader::next() {
   std::string record;
@@ -128,15 +126,16 @@ bool RecordedReader::next() {
   } catch (const Error& e) {
     throw e.within(reader_.place());
   }
-  if (slots_ == 0 || (width_ != 0 && slots_ != width_)) {
+  auto width = static_cast<size_t>(bounds_.width);
+  if (slots_ == 0 || (width != 0 && slots_ != width)) {
     fail("input_ids", fmt::format("{} values", slots_),
-         width_ == 0 ? "one at least" : fmt::format("{}, as the meta data say,", width_));
+         width == 0 ? "one at least" : fmt::format("{}, as the meta data say,", width));
   }
   return true;
 }
 
 PairInput RecordedReader::input() const {
-  const Integers& ids = integers_of("input_ids", slots_, 0, vocabulary_ - 1);
+  const Integers& ids = integers_of("input_ids", slots_, 0, bounds_.vocabulary - 1);
   const Integers& mask = integers_of("input_mask", slots_, 0, 1);
   const Integers& segments = integers_of("segment_ids", slots_, 0, 1);
   auto length = static_cast<size_t>(std::find(mask.begin(), mask.end(), 0) - mask.begin());
@@ -144,9 +143,9 @@ PairInput RecordedReader::input() const {
                                  [](int64_t one) { return one != 0; })) {
     fail("input_mask", "ones and zeros in no such order", "ones, then zeros,");
   }
-  if (length > most_) {
+  if (std::cmp_greater(length, bounds_.most)) {
     fail("input_mask", fmt::format("{} tokens", length),
-         fmt::format("at most {}, the model's length,", most_));
+         fmt::format("at most {}, the model's length,", bounds_.most));
   }
   PairInput input;
   input.ids.assign(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(length));
@@ -154,6 +153,10 @@ PairInput RecordedReader::input() const {
   auto second = std::find(segments.begin(), end, 1);
   if (std::find(second, end, 0) != end) {
     fail("segment_ids", "zeros behind ones", "zeros, then ones,");
+  }
+  if (second != end && bounds_.segments < 2) {
+    fail("segment_ids", "1",
+         fmt::format("0, as the model's type_vocab_size is {},", bounds_.segments));
   }
   input.first = static_cast<uint32_t>(second - segments.begin());
   return input;
@@ -217,8 +220,8 @@ std::string RecordedReader::text(std::string_view feature) const {
   return all.front();
 }
 
-bool is_recorded(const std::string& file) {
-  return !is_read_once(file) && starts_like_tfrecord(file);
+bool is_recorded(const std::string& file, const MetaData* meta) {
+  return !is_read_once(file) && (starts_like_tfrecord(file) || (meta && is_empty(file)));
 }
 
 void require_records(const std::string& file, const MetaData& meta) {
@@ -236,7 +239,7 @@ void refuse_records(const std::vector<std::string>& files) {
     if (!starts_like_tfrecord(file)) continue;
     throw error(
         "{}: these are TFRecords, and text is expected. Rows that prepare --task=... recorded are "
-        "trained on with --input_meta_data_path, and evaluated",
+        "trained on with --input_meta_data_path and, but for squad's, evaluated",
         file);
   }
 }
@@ -260,9 +263,12 @@ MetaData read_training_meta_data(const RecordedFlags& flags, std::string_view ta
 }
 
 RecordedReader open_recorded(const std::string& file, const MetaData* meta, int64_t max_seq_length,
-                             const Tokenizer& tokenizer) {
-  return {file, meta ? meta->max_seq_length : 0, max_seq_length,
-          static_cast<int64_t>(tokenizer.vocabulary().size())};
+                             const Tokenizer& tokenizer, const BertConfig& config) {
+  return {file,
+          {.width = meta ? meta->max_seq_length : 0,
+           .most = max_seq_length,
+           .vocabulary = static_cast<int64_t>(tokenizer.vocabulary().size()),
+           .segments = config.type_vocab_size}};
 }
 
 }  // namespace bertrain

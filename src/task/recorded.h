@@ -30,13 +30,20 @@ class RecordMaker {
   int64_t sentence_ = -1, sub_ = 0;  // of tagging: the last one's
 };
 
+// What the records of a file may hold.
+struct RecordBounds {
+  int64_t width;         // slots of every record; 0: each its own
+  int64_t most;          // tokens, at most
+  int64_t vocabulary;    // ids are below
+  int64_t segments = 2;  // and segment ids below this: the model's type_vocab_size
+};
+
 // The records of one file, each with its input. What is wrong with a record is an Error
 // "FILE: record 3 at byte 512: feature 'label_ids': 7; a number from 0 to 2 expected".
 class RecordedReader {
  public:
-  // `width`: slots of every record; 0: each its own, and up to `most` tokens. Ids are below
-  // `vocabulary`. A pipe is refused.
-  RecordedReader(const std::string& uri, int64_t width, int64_t most, int64_t vocabulary);
+  // A pipe is refused, and an empty file.
+  RecordedReader(const std::string& uri, const RecordBounds& bounds);
 
   bool next();  // false at the end
   // Of the record last read:
@@ -55,20 +62,20 @@ class RecordedReader {
                          std::string_view expected) const;
 
  private:
-  std::string uri_;
-  size_t width_, most_;
-  int64_t vocabulary_;
+  RecordBounds bounds_;
   TfRecordReader reader_;
   Example example_;
   size_t slots_ = 0;
 };
 
-bool is_recorded(const std::string& file);  // a file that starts with a record
+// A file that starts with a record; beside records to train on (`meta`; null: there are none) also an
+// empty one, which is none of text.
+bool is_recorded(const std::string& file, const MetaData* meta);
 // A usage error where a file that has meta data is text: a damaged record is told when it is read.
 void require_records(const std::string& file, const MetaData& meta);
 
-// What is wrong with a file of text need not be told in detail where it is none: an Error if one of these
-// ("": none) is recorded.
+// An Error where one of these files ("": none), which are to be read as text, is recorded: what is wrong
+// with it as a text need not be told in detail.
 void refuse_records(const std::vector<std::string>& files);
 
 // A usage error where a share of the rows of recorded data is asked for: only prepare, which has their
@@ -88,6 +95,6 @@ MetaData read_training_meta_data(const RecordedFlags& flags, std::string_view ta
 
 // A file of `meta`'s, or without any (null), for a model of that vocabulary.
 RecordedReader open_recorded(const std::string& file, const MetaData* meta, int64_t max_seq_length,
-                             const Tokenizer& tokenizer);
+                             const Tokenizer& tokenizer, const BertConfig& config);
 
 }  // namespace bertrain

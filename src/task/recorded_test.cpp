@@ -30,7 +30,7 @@ void write(const Example& record) { write_text(kFile, frame_record(serialize_exa
 
 RecordedReader opened(const Example& record, int64_t width = kWidth) {
   write(record);
-  RecordedReader reader(kFile, width, kWidth, kVocabulary);
+  RecordedReader reader(kFile, {width, kWidth, kVocabulary});
   EXPECT_TRUE(reader.next());
   return reader;
 }
@@ -123,6 +123,35 @@ TEST(Recorded, TellsWhatIsWrong) {
   EXPECT_THAT([&] { opened(with("label_ids", {})).integer("label_ids", 0, 2); },
               says("'label_ids': 0 values; 1 expected"));
   EXPECT_THAT([&] { opened(with("id", {1})).text("id"); }, says("'id' is of kind int64"));
+}
+
+// RoBERTa's models, and some of BERT's kind, have one segment.
+TEST(Recorded, SegmentsAreTheModels) {
+  write(RecordMaker("classification", kWidth).make(row(), ""));
+  RecordedReader reader(kFile, {kWidth, kWidth, kVocabulary, 1});
+  ASSERT_TRUE(reader.next());
+  EXPECT_THAT(
+      [&] { reader.input(); },
+      ThrowsMessage<Error>(HasSubstr("rows.tfrecord: record 1 at byte 0: feature 'segment_ids': "
+                                     "1; 0, as the model's type_vocab_size is 1, expected")));
+  Example single = row();
+  single["segment_ids"] = Integers{0, 0, 0, 0, 0};
+  write(RecordMaker("classification", kWidth).make(single, ""));
+  RecordedReader of_one(kFile, {kWidth, kWidth, kVocabulary, 1});
+  ASSERT_TRUE(of_one.next());
+  EXPECT_EQ(of_one.input().first, 5u);
+}
+
+TEST(Recorded, AnEmptyFileHasNoRecords) {
+  write_text(kFile, "");
+  EXPECT_THAT(
+      [] {
+        RecordedReader(kFile, {kWidth, kWidth, kVocabulary});
+      },
+      ThrowsMessage<Error>(HasSubstr("rows.tfrecord: the file is empty, and records are")));
+  MetaData meta;
+  EXPECT_TRUE(is_recorded(kFile, &meta));
+  EXPECT_FALSE(is_recorded(kFile, nullptr));
 }
 
 TEST(Recorded, SharesOfRecordsAreRefused) {

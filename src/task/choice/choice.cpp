@@ -60,12 +60,8 @@ class Choice final : public Task {
           config_.type_vocab_size);
     }
     encoder_ = std::make_shared<PairEncoder>(*tokenizer_, table().max_seq_length, true);
-    try {
-      load();
-    } catch (const Error&) {
-      refuse_records({meta_ ? "" : table().train_file, table().test_file});
-      throw;
-    }
+    refuse_records({meta_ ? "" : table().train_file, table().test_file});
+    load();
     Json labels = Json::array();
     for (int64_t i = 0; i < places_; ++i) labels.push_back(std::to_string(i));
     Json known = {{"labels", std::move(labels)}};
@@ -296,7 +292,7 @@ void Choice::add_recorded(const char* split, const std::string& file,
                           std::optional<uint64_t> expected) {
   auto data = std::make_shared<ChoiceData>(file);
   RecordedReader reader =
-      open_recorded(file, meta_ ? &*meta_ : nullptr, table().max_seq_length, *tokenizer_);
+      open_recorded(file, meta_ ? &*meta_ : nullptr, table().max_seq_length, *tokenizer_, config_);
   uint64_t records = data->add(reader, table().limit);
   if (meta_ && table().limit == 0) require_rows(file, records, expected, *meta_);
   places_ = std::max(places_, data->choices());
@@ -322,7 +318,8 @@ void Choice::load() {
 void Choice::load_dev() {
   const std::string& file = table().dev_file;
   // Choices are told by their place alone, so that records are as good with any model.
-  if (is_recorded(file)) return add_recorded("dev", file, meta_ ? meta_->eval_rows : std::nullopt);
+  if (is_recorded(file, meta_ ? &*meta_ : nullptr))
+    return add_recorded("dev", file, meta_ ? meta_->eval_rows : std::nullopt);
   std::vector<ChoiceRow> rows = read(file);
   if (rows.empty()) throw error("{}: there is no row to evaluate on", file);
   add("dev", file, rows);

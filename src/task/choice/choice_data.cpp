@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/first_failure.h"
 #include "base/log.h"
+#include "base/quote.h"
 
 namespace bertrain {
 namespace {
@@ -84,6 +85,7 @@ uint64_t ChoiceData::add(RecordedReader& reader, int64_t most) {
   uint64_t records = 0;
   std::vector<PairInput> inputs;
   int64_t label = 0;
+  std::string id;
   while ((most == 0 || std::ssize(labels_) < most) && reader.next()) {
     ++records;
     const Integers& place = reader.integers_of("choice", 2, 0, static_cast<int64_t>(kMostChoices));
@@ -98,11 +100,16 @@ uint64_t ChoiceData::add(RecordedReader& reader, int64_t most) {
                   fmt::format("{}, as of the row's first choice,", label));
     }
     label = mine;
+    std::string name = reader.text("id");
+    if (!inputs.empty() && name != id) {
+      reader.fail("id", quote(name), fmt::format("{}, as of the row's first choice,", quote(id)));
+    }
+    id = std::move(name);
     inputs.push_back(reader.input());
     if (std::ssize(inputs) < choices_) continue;
     add_choices(inputs);
     labels_.push_back(label);
-    row_ids_.push_back(reader.text("id"));
+    row_ids_.push_back(id);
     inputs.clear();
   }
   if (!inputs.empty()) {

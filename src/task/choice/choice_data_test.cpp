@@ -86,7 +86,7 @@ std::vector<Example> recorded() {
 }
 
 uint64_t read(ChoiceData& data, int64_t most = 0) {
-  RecordedReader reader(kRecords, 8, 8, 8);
+  RecordedReader reader(kRecords, {8, 8, 8});
   return data.add(reader, most);
 }
 
@@ -116,6 +116,8 @@ TEST(ChoiceData, RecordsOfARowBelongTogether) {
   EXPECT_THAT(told(1, "choice", Integers{0, 2}), HasSubstr("'choice': 0 of 2; 1 of 2 expected"));
   EXPECT_THAT(told(2, "choice", Integers{0, 3}), HasSubstr("'choice': 0 of 3; 0 of 2 expected"));
   EXPECT_THAT(told(1, "label_ids", Integers{0}), HasSubstr("as of the row's first choice"));
+  EXPECT_THAT(told(1, "id", std::vector<std::string>{"other"}),
+              HasSubstr("'id': 'other'; 'first', as of the row's first choice, expected"));
   EXPECT_THAT(told(1, "label_ids", Integers{2}), HasSubstr("a number from 0 to 1 expected"));
   std::vector<Example> records = recorded();
   records.pop_back();

@@ -1,6 +1,7 @@
 // The features of create_finetuning_data.py's squad, checked against one another.
 #include "task/squad/recorded_windows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -37,6 +38,15 @@ RecordedWindows::RecordedWindows(RecordedReader& reader, int64_t limit) {
     window.question = ids_.size() - 1;
     windows_.push_back(window);
   }
+}
+
+uint64_t RecordedWindows::impossible() const {
+  // Other tools say the same of a window that lacks an answer which another window has.
+  std::vector<bool> is_answered(ids_.size());
+  for (const Window& window : windows_) {
+    if (!window.is_impossible) is_answered[window.question] = true;
+  }
+  return static_cast<uint64_t>(std::count(is_answered.begin(), is_answered.end(), false));
 }
 
 Example RecordedWindows::example(uint64_t index) const {

@@ -20,6 +20,7 @@ class RecordedWindows {
 
   uint64_t size() const { return windows_.size(); }
   uint64_t questions() const { return ids_.size(); }
+  uint64_t impossible() const;  // questions without an answer in any window
   const std::string& id(uint64_t question) const { return ids_.at(question); }
   // input_ids, segment_ids, start_position, end_position, is_impossible, row (the question).
   Example example(uint64_t index) const;

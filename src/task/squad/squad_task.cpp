@@ -64,6 +64,7 @@ class SquadTask final : public Task {
     if (!options_.input_meta_data_path.empty()) take_meta_data();
     set_defaults();
     check_options();
+    refuse_records({meta_ ? "" : options_.train_file, options_.dev_file, options_.test_file});
     load();
   }
 
@@ -151,6 +152,7 @@ class SquadTask final : public Task {
   void set_defaults();
   void check_options() const;
   void load();
+  void require_answers(const std::string& file, uint64_t impossible) const;
   void take_meta_data();
   void load_recorded();
   SquadData read(const std::string& uri, SquadUse use) const;
@@ -162,6 +164,7 @@ class SquadTask final : public Task {
   SquadAnswerOptions answers_;
   std::vector<std::pair<std::string, std::shared_ptr<const SquadFile>>> files_;  // by split
   std::optional<MetaData> meta_;                     // of records to train on
+  bool version_2_by_meta_ = false;                   // no option says it
   std::shared_ptr<const RecordedWindows> recorded_;  // null: none
 };
 
@@ -267,22 +270,34 @@ void SquadTask::load() {
   }
   one("dev", options_.dev_file, SquadUse::scoring);
   one("test", options_.test_file, SquadUse::prediction);
-  bool has_impossible = !read_files.empty() && read_files.front().second.impossible > 0;
+  bool has_impossible = recorded_ ? recorded_->impossible() > 0
+                                  : !read_files.empty() && read_files.front().second.impossible > 0;
   answers_.version_2_with_negative = options_.version_2_with_negative.value_or(has_impossible);
+  if (recorded_) require_answers(options_.train_file, recorded_->impossible());
   for (auto& [split, data] : read_files) {
     bool trains = split == std::string("train");
-    if (trains && data.impossible > 0 && !answers_.version_2_with_negative) {
-      throw usage_error(
-          "--noversion_2_with_negative: {} has {} questions without an answer, which 1.1 does not "
-          "know",
-          data.name, data.impossible);
-    }
+    if (trains) require_answers(data.name, data.impossible);
     std::string name = data.name;
     add(split, std::move(data));
     if (trains && files_.back().second->size() == 0) {
       throw error("{}: no question with a context is left to train on", name);
     }
   }
+}
+
+// Of questions to train on, where no answer is none.
+void SquadTask::require_answers(const std::string& file, uint64_t impossible) const {
+  if (impossible == 0 || answers_.version_2_with_negative) return;
+  if (version_2_by_meta_) {
+    throw error(
+        "{}: version_2_with_negative is false, and {} has {} questions without an answer, which "
+        "1.1 "
+        "does not know; --version_2_with_negative takes them",
+        meta_->file, file, impossible);
+  }
+  throw usage_error(
+      "--noversion_2_with_negative: {} has {} questions without an answer, which 1.1 does not know",
+      file, impossible);
 }
 
 void SquadTask::take_meta_data() {
@@ -297,13 +312,15 @@ void SquadTask::take_meta_data() {
   };
   same("doc_stride", options_.doc_stride);
   same("max_query_length", options_.max_query_length);
+  version_2_by_meta_ = !options_.version_2_with_negative;
   take(JsonValue(meta_->description, meta_->file, "description"));
 }
 
 void SquadTask::load_recorded() {
   const std::string& file = options_.train_file;
   require_records(file, *meta_);
-  RecordedReader reader = open_recorded(file, &*meta_, options_.max_seq_length, *tokenizer_);
+  RecordedReader reader =
+      open_recorded(file, &*meta_, options_.max_seq_length, *tokenizer_, config_);
   auto recorded = std::make_shared<const RecordedWindows>(reader, options_.limit);
   if (options_.limit == 0) require_rows(file, recorded->size(), meta_->train_rows, *meta_);
   log_line("{}: {} recorded windows of {} questions", file, recorded->size(),

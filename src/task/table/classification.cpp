@@ -67,14 +67,9 @@ class Classification final : public Task {
     long_text_ = long_text_of(options_);
     encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options_.max_seq_length, pairs,
                                                  long_text_, options_.doc_stride);
-    try {
-      load();
-    } catch (const Error&) {
-      // Those that are not read as records.
-      refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
-                      options_.test_file});
-      throw;
-    }
+    refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
+                    options_.test_file});
+    load();
   }
 
   std::vector<std::string> splits() const override {
@@ -193,7 +188,8 @@ class Classification final : public Task {
   // Whether a file to evaluate on may have numbers of labels, which records of other rows may have in
   // another order than these.
   bool takes_records() const { return meta_ || options_.train_file.empty(); }
-  RecordedTexts recorded(const std::string& file) const;
+  std::shared_ptr<TextData> read_recorded(const std::string& file,
+                                          std::optional<uint64_t> expected) const;
   void load_recorded_train();
   void weigh();
 
@@ -316,9 +312,9 @@ void Classification::load() {
 
 void Classification::load_dev(const std::string& split, const std::string& file,
                               const TextColumns& columns, bool header) {
-  if (takes_records() && is_recorded(file)) {
+  if (takes_records() && is_recorded(file, meta_ ? &*meta_ : nullptr)) {
     auto rows = meta_ ? meta_->eval_rows : std::nullopt;
-    dev_.emplace_back(split, read_recorded_texts(recorded(file), rows));
+    dev_.emplace_back(split, read_recorded(file, rows));
     return;
   }
   auto data = std::make_shared<TextData>(file, long_text_);
@@ -408,20 +404,17 @@ void Classification::take_meta_data() {
   take(JsonValue(description, meta_->file, "description"));
 }
 
-RecordedTexts Classification::recorded(const std::string& file) const {
-  return {file,
-          kind_,
-          target_,
-          meta_ ? &*meta_ : nullptr,
-          options_.max_seq_length,
-          tokenizer_->vocabulary().size(),
-          options_.limit,
-          long_text_};
+std::shared_ptr<TextData> Classification::read_recorded(const std::string& file,
+                                                        std::optional<uint64_t> expected) const {
+  const MetaData* meta = meta_ ? &*meta_ : nullptr;
+  RecordedTexts from = {file, kind_, target_, meta, options_.limit, long_text_};
+  return read_recorded_texts(
+      open_recorded(file, meta, options_.max_seq_length, *tokenizer_, config_), from, expected);
 }
 
 void Classification::load_recorded_train() {
   require_records(options_.train_file, *meta_);
-  train_ = read_recorded_texts(recorded(options_.train_file), meta_->train_rows);
+  train_ = read_recorded(options_.train_file, meta_->train_rows);
   weigh();
 }
 

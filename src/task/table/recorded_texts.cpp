@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "task/table/label_list.h"
 #include "task/table/layouts.h"
 
@@ -70,6 +71,21 @@ Place next_place(const RecordedReader& reader, LongText how, const Place& last) 
   return place;
 }
 
+std::string shown(const RowLabel& label) {
+  return label.list ? quote_list(*label.list) : quote(label.text);
+}
+
+// Windows of one row are of one label and one name.
+void require_same_row(const RecordedReader& reader, const TextRow& mine, const TextRow& last) {
+  auto require = [&](const char* feature, bool is_same, const std::string& found,
+                     const std::string& expected) {
+    if (is_same) return;
+    reader.fail(feature, found, fmt::format("{}, as of the row's window before,", expected));
+  };
+  require("label_ids", mine.label == last.label, shown(*mine.label), shown(*last.label));
+  require("id", mine.id == last.id, quote(mine.id), quote(last.id));
+}
+
 }  // namespace
 
 Json described_rows(const MetaData& meta) {
@@ -96,15 +112,14 @@ void require_labels(const TargetOptions& options, const Json& description) {
                     Labels(description["labels"].get<std::vector<std::string>>()).list());
 }
 
-std::shared_ptr<TextData> read_recorded_texts(const RecordedTexts& from,
+std::shared_ptr<TextData> read_recorded_texts(RecordedReader reader, const RecordedTexts& from,
                                               std::optional<uint64_t> expected) {
   Json description = Json::object();
   from.target->describe(description);
   auto names = description.value("labels", std::vector<std::string>());
-  RecordedReader reader(from.file, from.meta ? from.meta->max_seq_length : 0, from.max_seq_length,
-                        static_cast<int64_t>(from.vocabulary));
   auto data = std::make_shared<TextData>(from.file, from.how);
   EncodedText text;
+  TextRow row;
   Place place;
   uint64_t records = 0, tokens = 0;
   while ((from.limit == 0 || data->rows() < static_cast<uint64_t>(from.limit)) && reader.next()) {
@@ -112,9 +127,11 @@ std::shared_ptr<TextData> read_recorded_texts(const RecordedTexts& from,
     place = next_place(reader, from.how, place);
     text.inputs.push_back(reader.input());
     tokens += text.inputs.back().ids.size();
-    TextRow row = row_of(reader, from.kind, *from.target, names);
+    TextRow mine = row_of(reader, from.kind, *from.target, names);
+    if (place.window > 0) require_same_row(reader, mine, row);
+    row = std::move(mine);
     if (place.window + 1 < place.windows) continue;
-    data->add(text, std::move(row));
+    data->add(text, std::exchange(row, {}));
     text = {};
   }
   if (!text.inputs.empty()) {

@@ -27,14 +27,12 @@ struct RecordedTexts {
   std::string kind;  // the task's
   std::shared_ptr<const TextTarget> target;
   const MetaData* meta;  // null: none, of a file to evaluate on
-  int64_t max_seq_length;
-  uint64_t vocabulary;  // pieces
-  int64_t limit;        // rows; 0: all
-  LongText how;         // of the task: whether a row may have windows
+  int64_t limit;         // rows; 0: all
+  LongText how;          // of the task: whether a row may have windows
 };
 
-// All rows, with their labels. Throws Error for other than `expected` records, where no limit is set.
-std::shared_ptr<TextData> read_recorded_texts(const RecordedTexts& from,
+// All rows of the reader, with their labels, in which the windows of a row agree. Throws Error for other than `expected` records, where no limit is set.
+std::shared_ptr<TextData> read_recorded_texts(RecordedReader reader, const RecordedTexts& from,
                                               std::optional<uint64_t> expected);
 
 }  // namespace bertrain

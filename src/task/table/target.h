@@ -31,6 +31,7 @@ struct RowLabel {
   RowLabel(std::string label) : text(std::move(label)) {}  // NOLINT(google-explicit-constructor)
   RowLabel(const char* label) : text(label) {}             // NOLINT(google-explicit-constructor)
   explicit RowLabel(std::vector<std::string> names) : list(std::move(names)) {}
+  bool operator==(const RowLabel&) const = default;
   bool is_empty() const { return text.empty() && !list; }
 
   std::string text;

@@ -52,6 +52,8 @@ class Tagging final : public Task {
     if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
     require_share("classifier_dropout", options_.classifier_dropout, 0, kMostClassifierDropout);
     pieces_ = std::make_shared<WordPieces>(*tokenizer_, options_.max_seq_length);
+    refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
+                    options_.test_file});
     if (meta_) {
       load_recorded_train();
     } else if (!options_.train_file.empty()) {
@@ -146,6 +148,8 @@ class Tagging final : public Task {
   void load_dev();
   void take_meta_data();
   void load_recorded_train();
+  // Numbers of tags are those of other records only where these are of one preparation.
+  bool takes_records() const { return meta_ || options_.train_file.empty(); }
   RecordedReader open_records(const std::string& file) const;
   void learn(const std::vector<std::string>& found);
 
@@ -256,8 +260,7 @@ void Tagging::load_train() {
 
 void Tagging::load_dev() {
   dev_ = std::make_shared<TagData>(options_.dev_file);
-  // Numbers of tags are those of other records only where these are of one preparation.
-  if ((meta_ || options_.train_file.empty()) && is_recorded(options_.dev_file)) {
+  if (takes_records() && is_recorded(options_.dev_file, meta_ ? &*meta_ : nullptr)) {
     RecordedReader reader = open_records(options_.dev_file);
     uint64_t records =
         load_recorded_tags(reader, *labels_, options_.limit,
@@ -290,7 +293,8 @@ void Tagging::take_meta_data() {
 }
 
 RecordedReader Tagging::open_records(const std::string& file) const {
-  return open_recorded(file, meta_ ? &*meta_ : nullptr, options_.max_seq_length, *tokenizer_);
+  return open_recorded(file, meta_ ? &*meta_ : nullptr, options_.max_seq_length, *tokenizer_,
+                       config_);
 }
 
 void Tagging::load_recorded_train() {
