@@ -64,23 +64,15 @@ void refuse_for_records(const TaskFlags& o) {
   if (table.input_meta_data_path.empty() || o.task == "squad") return;
   bool has_texts = !table.test_file.empty() || !table.data_dir.empty() ||
                    (!table.dev_file.empty() && !is_recorded(table.dev_file, nullptr));
-  std::vector<std::string> idle = {"long_text", "doc_stride"};
-  if (!has_texts) {
-    idle.insert(idle.end(), {"text_column", "text_b_column", "label_column", "id_column", "header",
-                             "format", "bad_rows", "invalid_utf8", "label_separator",
-                             "choice_columns", "word_column", "tag_column"});
-  }
+  std::string why = fmt::format(
+      "the records of {} have their texts read and cut already; prepare, which made them, takes it",
+      table.input_meta_data_path);
+  if (!table.long_text.empty()) throw usage_error("--long_text has no effect here: {}", why);
+  if (o.squad.doc_stride != 0) throw usage_error("--doc_stride has no effect here: {}", why);
   auto values = [](TaskFlags flags) {
     return options_to_json([&](OptionVisitor& v) { flags.each(v); });
   };
-  Json found = values(o), defaults = values(TaskFlags());
-  for (const std::string& name : idle) {
-    if (found.at(name) == defaults.at(name)) continue;
-    throw usage_error(
-        "--{} has no effect here: the records of {} have their texts read and cut already; "
-        "prepare, which made them, takes it",
-        name, table.input_meta_data_path);
-  }
+  if (!has_texts) refuse_text_flags(values(o), values(TaskFlags()), why);
 }
 
 SquadOptions squad_options(const TaskFlags& o) {
@@ -151,6 +143,15 @@ TaskOptions TaskFlags::task_options() const {
   made.choice.table = classification;
   if (find_layout(task)) made.classification.layout = task;
   return made;
+}
+
+void refuse_text_flags(const Json& given, const Json& defaults, std::string_view why) {
+  for (const char* name :
+       {"text_column", "text_b_column", "label_column", "id_column", "header", "format", "bad_rows",
+        "invalid_utf8", "label_separator", "choice_columns", "word_column", "tag_column"}) {
+    if (!given.contains(name) || given[name] == defaults.at(name)) continue;
+    throw usage_error("--{} has no effect here: {}", name, why);
+  }
 }
 
 std::string best_metric_of(const std::string& task) {

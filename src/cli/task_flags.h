@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/options.h"
 #include "task/catalog/catalog.h"
@@ -24,6 +25,10 @@ struct TaskFlags {
   // For make_task, but for configuration and tokenizer.
   TaskOptions task_options() const;
 };
+
+// A usage error that says `why` for a flag of how rows of texts are found and read (columns, format and the
+// like) whose value, of those that options_to_json gives, is not the default's.
+void refuse_text_flags(const Json& given, const Json& defaults, std::string_view why);
 
 // What decides which model is kept; "": there is no such task.
 std::string best_metric_of(const std::string& task);

@@ -11,10 +11,12 @@
 #include "cli/model_fit.h"
 #include "cli/model_source.h"
 #include "cli/tagging_options.h"
+#include "cli/task_flags.h"
 #include "cli/training_options.h"
 #include "formats/rows.h"
 #include "storage/storage.h"
 #include "task/inference/fill_mask.h"
+#include "task/recorded.h"
 #include "train/signals.h"
 
 namespace bertrain {
@@ -34,6 +36,19 @@ ClassificationOptions row_options(const InferenceOptions& o, const std::string& 
   rows.long_text = o.long_text;
   rows.doc_stride = o.squad.doc_stride;
   return rows;
+}
+
+// Records to score had their texts read and cut when they were made.
+void refuse_for_records(InferenceOptions o) {
+  if (!is_recorded(o.input_file, nullptr)) return;
+  std::string why =
+      fmt::format("{} has records, whose texts are read and cut already", o.input_file);
+  if (o.squad.doc_stride != 0) throw usage_error("--doc_stride has no effect here: {}", why);
+  auto values = [](InferenceOptions& of) {
+    return options_to_json([&](OptionVisitor& v) { of.each(v); });
+  };
+  InferenceOptions untouched;
+  refuse_text_flags(values(o), values(untouched), why);
 }
 
 }  // namespace
@@ -146,8 +161,10 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   if (description_.is_null() && !make) {
     throw error("{} does not say what task it is for; finetune makes a model for one", *path);
   }
-  if (!make)
+  if (!make) {
     refuse_idle_options(o, JsonValue(description_, task_file(*path), "task").at("task").text());
+    if (split == "dev" && !is("pretraining")) refuse_for_records(o);
+  }
   TaskOptions task;
   task.config = config_of(folder, *path);
   task.tokenizer = tokenizer_of(folder, *path);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/quote.h"
 #include "task/table/label_list.h"
+#include "task/table/text_rows.h"
 #include "text/unicode.h"
 
 namespace bertrain {
@@ -49,7 +50,10 @@ std::vector<size_t> choice_columns(const RowReader& rows, const std::string& nam
 
 ChoiceRowReader::ChoiceRowReader(const std::string& uri, const ChoiceColumns& columns,
                                  const RowOptions& options, ChoiceLabels labels)
-    : rows_(read_rows(uri, options)), labels_(labels) {
+    : label_name_(columns.label), labels_(labels) {
+  RowOptions noticing = options;
+  noticing.noticed_key = label_name_;
+  rows_ = read_rows(uri, noticing);
   // An empty file without a header has no columns and no rows.
   if (!rows_->header().empty()) find_columns(columns);
 }
@@ -133,6 +137,7 @@ int64_t ChoiceRowReader::label() {
 
 void ChoiceRowReader::report() const {
   report_counts(*rows_);
+  report_unread_labels(*rows_, label_name_);
   if (unknown_ == 0) return;
   log_line("{}: {} rows have a label that is none of 0 to {}; it is left out", uri(), unknown_,
            choices() - 1);

@@ -49,14 +49,15 @@ class ChoiceRowReader {
   int64_t choices() const;
   const std::string& uri() const { return rows_->uri(); }
 
-  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines, and labels
-  // that are no choice of their row's.
+  // Logs what was not as expected in the rows read so far: blank, bad and repaired lines, labels that
+  // are no choice of their row's, and those of JSON objects where the first one had none.
   void report() const;
 
  private:
   void find_columns(const ChoiceColumns& columns);
   int64_t label();  // of the row last read; −1: not known
 
+  std::string label_name_;
   std::unique_ptr<RowReader> rows_;
   ChoiceLabels labels_;
   std::vector<size_t> choices_;

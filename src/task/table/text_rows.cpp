@@ -95,12 +95,16 @@ void TextRowReader::report() const {
              only_value_);
   }
   report_counts(*rows_);
-  if (uint64_t noticed = rows_->counts().noticed; noticed > 0) {
-    log_warning(
-        "{}: {} rows have a '{}', but the first one has none, so their labels are not read; every "
-        "object must have that key (null where the label is not known)",
-        rows_->uri(), noticed, label_name_);
-  }
+  report_unread_labels(*rows_, label_name_);
+}
+
+void report_unread_labels(const RowReader& rows, const std::string& label) {
+  uint64_t noticed = rows.counts().noticed;
+  if (noticed == 0) return;
+  log_warning(
+      "{}: {} rows have a '{}', but the first one has none, so their labels are not read; every "
+      "object must have that key (null where the label is not known)",
+      rows.uri(), noticed, label);
 }
 
 }  // namespace bertrain

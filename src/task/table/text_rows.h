@@ -21,6 +21,10 @@ struct TextColumns {
   std::optional<std::pair<std::string, std::string>> renamed = {};
 };
 
+// Logs how many JSON objects have a label, the key `label`, where the first one had none (the reader's
+// noticed_key), so that none is read.
+void report_unread_labels(const RowReader& rows, const std::string& label);
+
 struct TextRow {
   std::string text, text_b;
   // Without blanks at its ends, or at those of an array's items. Absent: no such column, or null.
