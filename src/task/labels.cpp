@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace bertrain {
 namespace {
@@ -22,7 +23,7 @@ bool is_number(const std::string& text) {
 Labels::Labels(std::vector<std::string> names) : names_(std::move(names)) {
   for (size_t i = 0; i < names_.size(); ++i) {
     if (!index_.emplace(names_[i], static_cast<int64_t>(i)).second) {
-      throw error("label '{}' is listed twice", names_[i]);
+      throw error("label {} is listed twice", quote(names_[i]));
     }
   }
 }
@@ -54,7 +55,7 @@ std::string Labels::list() const {
   constexpr size_t kShown = 20;
   std::string text;
   for (size_t i = 0; i < std::min(kShown, names_.size()); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names_[i]);
+    text += (i == 0 ? "" : ", ") + quote(names_[i]);
   }
   return names_.size() > kShown ? fmt::format("{}, … ({} in all)", text, names_.size()) : text;
 }

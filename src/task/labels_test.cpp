@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/error_message.h"
 
 namespace bertrain {
 namespace {
@@ -30,6 +31,12 @@ TEST(Labels, FindsByName) {
   EXPECT_EQ(labels.name(0), "neutral");
   EXPECT_EQ(labels.list(), "'neutral', 'entailment'");
   EXPECT_THROW(Labels({"a", "a"}), Error);
+}
+
+TEST(Labels, MessagesShowEveryByte) {
+  std::string odd("a\0\n", 3);
+  EXPECT_EQ(Labels({odd, "b"}).list(), "'a\\x00\\n', 'b'");
+  EXPECT_EQ(message_of([&] { Labels({odd, odd}); }), "label 'a\\x00\\n' is listed twice");
 }
 
 TEST(Labels, LongListsAreCut) {

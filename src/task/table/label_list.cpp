@@ -16,14 +16,14 @@ constexpr std::string_view kWayOut =
 
 void refuse_many(const Labels& labels, const LabelColumn& column) {
   if (labels.size() > kMostLabels) {
-    throw usage_error("{}: column '{}' has {} different labels, a classifier at most {}: {}",
-                      column.file, column.name, labels.size(), kMostLabels, kWayOut);
+    throw usage_error("{}: column {} has {} different labels, a classifier at most {}: {}",
+                      column.file, quote(column.name), labels.size(), kMostLabels, kWayOut);
   }
   if (labels.bytes() > kMostLabelBytes) {
     throw usage_error(
-        "{}: the {} different labels of column '{}' have {} bytes together, a classifier's at most "
+        "{}: the {} different labels of column {} have {} bytes together, a classifier's at most "
         "{}: {}",
-        column.file, labels.size(), column.name, labels.bytes(), kMostLabelBytes, kWayOut);
+        column.file, labels.size(), quote(column.name), labels.bytes(), kMostLabelBytes, kWayOut);
   }
 }
 
@@ -66,17 +66,17 @@ Labels learn_labels(const std::string& given, const std::vector<std::string>& fo
     refuse_many(labels, {"--labels", column.name});
     for (const std::string& label : found) {
       if (labels.find(label) >= 0) continue;
-      throw usage_error("{}: column '{}' has label {}, which --labels={} does not name",
-                        column.file, column.name, quote(label), given);
+      throw usage_error("{}: column {} has label {}, which --labels={} does not name", column.file,
+                        quote(column.name), quote(label), given);
     }
   }
   if (labels.size() == 0) {
-    throw error("{}: no row has a label in column '{}', so there is nothing to learn: {}",
-                column.file, column.name, kOtherColumn);
+    throw error("{}: no row has a label in column {}, so there is nothing to learn: {}",
+                column.file, quote(column.name), kOtherColumn);
   }
   if (labels.size() < least) {
-    throw error("{}: column '{}' has only the label {}; a classifier needs two at least",
-                column.file, column.name, labels.list());
+    throw error("{}: column {} has only the label {}; a classifier needs two at least", column.file,
+                quote(column.name), labels.list());
   }
   return labels;
 }

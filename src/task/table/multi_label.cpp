@@ -152,9 +152,9 @@ class MultiLabel final : public TextTarget {
     auto rows = static_cast<double>(labels.size());
     if (most == counts.end()) return;
     log_line(
-        "{}: {} labels, {:.2f} a row; the most frequent, '{}', has {:.1f} % of the rows; {} rows "
+        "{}: {} labels, {:.2f} a row; the most frequent, {}, has {:.1f} % of the rows; {} rows "
         "have none",
-        column.file, labels_->size(), static_cast<double>(all.size()) / rows, most->first,
+        column.file, labels_->size(), static_cast<double>(all.size()) / rows, quote(most->first),
         100.0 * static_cast<double>(most->second) / rows, without);
   }
 

@@ -153,8 +153,8 @@ class SingleLabel final : public TextTarget {
     std::map<std::string, uint64_t> counts = count_labels(texts_of(labels));
     auto most = std::max_element(counts.begin(), counts.end(),
                                  [](const auto& a, const auto& b) { return a.second < b.second; });
-    log_line("{}: {} labels; the most frequent, '{}', is {:.1f} % of the rows", column.file,
-             labels_->size(), most->first,
+    log_line("{}: {} labels; the most frequent, {}, is {:.1f} % of the rows", column.file,
+             labels_->size(), quote(most->first),
              100.0 * static_cast<double>(most->second) / static_cast<double>(labels.size()));
   }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "text/unicode.h"
 
 namespace bertrain {
@@ -53,9 +54,9 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
       return;
     }
     throw error(
-        "{}: column {} ('{}') is both a text and the label: --text_column and --label_column "
+        "{}: column {} ({}) is both a text and the label: --text_column and --label_column "
         "must differ",
-        uri, *label_ + 1, rows_->header()[*label_]);
+        uri, *label_ + 1, quote(rows_->header()[*label_]));
   }
 }
 
@@ -91,8 +92,8 @@ std::optional<RowLabel> TextRowReader::label() const {
 
 void TextRowReader::report() const {
   if (others_ > 0) {
-    log_line("{}: {} rows that are not of '{}' were passed over", rows_->uri(), others_,
-             only_value_);
+    log_line("{}: {} rows that are not of {} were passed over", rows_->uri(), others_,
+             quote(only_value_));
   }
   report_counts(*rows_);
   report_unread_labels(*rows_, label_name_);
@@ -102,9 +103,9 @@ void report_unread_labels(const RowReader& rows, const std::string& label) {
   uint64_t noticed = rows.counts().noticed;
   if (noticed == 0) return;
   log_warning(
-      "{}: {} rows have a '{}', but the first one has none, so their labels are not read; every "
+      "{}: {} rows have a {}, but the first one has none, so their labels are not read; every "
       "object must have that key (null where the label is not known)",
-      rows.uri(), noticed, label);
+      rows.uri(), noticed, quote(label));
 }
 
 }  // namespace bertrain
