@@ -31,13 +31,15 @@ std::string reason_of(std::string_view what) {
   return std::string(what.substr(0, kShown)) + (what.size() > kShown ? "…" : "");
 }
 
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
 // `place_of` makes the place in front of an error at the byte where the parser stopped.
 template <class AnyJson, class PlaceOf>
 AnyJson parse_bounded(std::string_view text, std::string_view place, size_t most_keys,
                       const PlaceOf& place_of) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    throw error("{}: this is not JSON: it is empty", place);
-  }
+  if (is_blank(text)) throw error("{}: this is not JSON: it is empty", place);
   std::vector<size_t> keys(kMostNesting + 2);  // of the objects that are open, by depth
   using Event = typename AnyJson::parse_event_t;
   auto bounded = [&](int depth, Event event, AnyJson&) {
@@ -59,6 +61,11 @@ AnyJson parse_bounded(std::string_view text, std::string_view place, size_t most
 }
 
 }  // namespace
+
+Error not_json(std::string_view text, std::string_view place, size_t byte, std::string_view what) {
+  if (is_blank(text)) return error("{}: this is not JSON: it is empty", place);
+  return error("{}:{}: this is not JSON: {}", place, line_and_column(text, byte), reason_of(what));
+}
 
 Json parse_json(std::string_view text, std::string_view place) {
   return parse_bounded<Json>(text, place, kMostKeys, [&](size_t byte) {

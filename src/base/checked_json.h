@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 
 namespace bertrain {
@@ -21,6 +22,10 @@ inline constexpr size_t kMostKeys = 10'000;
 Json parse_json(std::string_view text, std::string_view place);
 // The same of one line of a file, within the same bounds; `place` is "FILE:LINE".
 Json parse_json_line(std::string_view line, std::string_view place);
+
+// What the two above say, for a reader of events: `what` is the library's reason, `byte` where it
+// stopped, from 1.
+Error not_json(std::string_view text, std::string_view place, size_t byte, std::string_view what);
 
 // Keys in no order and as many as there are: the vocabularies of tokenizers have a hundred thousand in
 // one object. Of equal keys the last counts.

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/checked_json.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "storage/storage.h"
@@ -29,9 +30,9 @@ std::string object_of(const SquadPredictions& predictions, const Write& write) {
 // Takes {id: value} value by value; everything nested is refused.
 class FlatObject final : public nlohmann::json_sax<Json> {
  public:
-  FlatObject(std::string_view name, std::string_view expected,
+  FlatObject(std::string_view json, std::string_view name, std::string_view expected,
              const std::function<bool(std::string id, Json& value)>& take)
-      : name_(name), expected_(expected), take_(take) {}
+      : json_(json), name_(name), expected_(expected), take_(take) {}
 
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -52,7 +53,7 @@ class FlatObject final : public nlohmann::json_sax<Json> {
   bool start_array(size_t) override { refuse("a list"); }
   bool end_array() override { return true; }
   bool parse_error(size_t byte, const std::string&, const Json::exception& e) override {
-    throw error("{}: this is not JSON, at byte {}: {}", name_, byte, e.what());
+    throw not_json(json_, name_, byte, e.what());
   }
 
  private:
@@ -66,7 +67,7 @@ class FlatObject final : public nlohmann::json_sax<Json> {
                 quote(found));
   }
 
-  std::string_view name_, expected_;
+  std::string_view json_, name_, expected_;
   const std::function<bool(std::string, Json&)>& take_;
   std::string id_;
   bool open_ = false;
@@ -74,7 +75,7 @@ class FlatObject final : public nlohmann::json_sax<Json> {
 
 void parse_flat(std::string_view json, std::string_view name, std::string_view expected,
                 const std::function<bool(std::string id, Json& value)>& take) {
-  FlatObject events(name, expected, take);
+  FlatObject events(json, name, expected, take);
   Json::sax_parse(json, &events);
 }
 

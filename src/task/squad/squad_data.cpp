@@ -55,13 +55,20 @@ class SquadParser {
     for (const JsonValue& article : root.at("data").items()) {
       for (const JsonValue& paragraph : article.at("paragraphs").items()) add(paragraph);
     }
-    if (data_.questions.empty() && use_ != SquadUse::prediction)
-      throw error("{}: there is no question in it", data_.name);
+    if (data_.questions.empty() && use_ != SquadUse::prediction) refuse_empty();
     report();
     return std::move(data_);
   }
 
  private:
+  [[noreturn]] void refuse_empty() const {
+    if (data_.not_found == 0) throw error("{}: there is no question in it", data_.name);
+    throw error(
+        "{}: none of its {} questions can be learned from, because no answer is where answer_start "
+        "(in characters from 0) says in the context; the first is {}",
+        data_.name, data_.not_found, missing_);
+  }
+
   void add(const JsonValue& paragraph) {
     data_.contexts.emplace_back(paragraph.at("context").text());
     for (const JsonValue& qa : paragraph.at("qas").items()) {
@@ -69,7 +76,7 @@ class SquadParser {
       question.id = qa.at("id").text();
       question.text = qa.at("question").text();
       question.context = static_cast<uint32_t>(data_.contexts.size() - 1);
-      read_answers(qa, question);
+      read_answers(paragraph, qa, question);
       if (use_ == SquadUse::training && !question.is_impossible && !locate(qa, question)) continue;
       if (!ids_.insert(question.id).second) note(repeated_, question.id);
       data_.impossible += question.is_impossible;
@@ -77,7 +84,7 @@ class SquadParser {
     }
   }
 
-  void read_answers(const JsonValue& qa, SquadQuestion& question) {
+  void read_answers(const JsonValue& paragraph, const JsonValue& qa, SquadQuestion& question) {
     auto flag = qa.find("is_impossible");
     if (flag && !flag->is_null()) question.is_impossible = flag->truth();
     auto list = qa.find("answers");
@@ -86,7 +93,13 @@ class SquadParser {
         use_ == SquadUse::scoring || (use_ == SquadUse::training && !question.is_impossible);
     if (!list && needed) qa.at("answers");  // throws
     if (!list || (list->is_null() && !needed)) return;
-    for (const JsonValue& one : list->items()) {
+    std::vector<JsonValue> answers = list->items();
+    if (needed && use_ == SquadUse::training && !answers.empty() &&
+        data_.contexts.back().characters == 0) {
+      paragraph.at("context").fail(
+          fmt::format("a text that holds the answer to question {}", quote(question.id)));
+    }
+    for (const JsonValue& one : answers) {
       SquadAnswer answer{.text = one.at("text").text()};
       if (auto start = one.find("answer_start"); start && !start->is_null()) {
         if (use_ == SquadUse::training) {

@@ -169,7 +169,11 @@ TEST(SquadData, RepeatedIdsAreSaid) {
 
 TEST(SquadData, ErrorsNameFileAndKey) {
   EXPECT_THAT(message(Json::object()), HasSubstr("x.json: data is missing"));
-  EXPECT_THAT(message({{"data", Json::array()}}), HasSubstr("no question"));
+  EXPECT_THAT(message({{"data", Json::array()}}), HasSubstr("there is no question in it"));
+  EXPECT_THAT(message(file_of("a b", {question("q", {answer("x", 0)})})),
+              HasSubstr("none of its 1 questions can be learned from, because no answer is where "
+                        "answer_start (in characters from 0) says in the context; the first is "
+                        "question 'q': 'x' expected, 'a' there"));
   EXPECT_THAT(message({{"data", {{{"paragraphs", 3}}}}}),
               HasSubstr("x.json: data.0.paragraphs is 3; a list expected"));
   Json q = question("q", {answer("b", 2)});
@@ -180,7 +184,12 @@ TEST(SquadData, ErrorsNameFileAndKey) {
               HasSubstr("qas.0.answers.0.answer_start is 3; a whole number from 0 to 2 expected"));
   EXPECT_THAT(message(file_of("a b", {question("q", {answer("b c", 2)})})),
               HasSubstr("qas.0.answers.0.text is \"b c\"; a text that ends within the context"));
-  EXPECT_THAT(message(file_of("", {question("q", {answer("b", 0)})})), HasSubstr("ends within"));
+  for (int start : {0, 4}) {
+    EXPECT_EQ(
+        message(file_of("", {question("q", {answer("b", start)})})),
+        "x.json: data.0.paragraphs.0.context is \"\"; a text that holds the answer to question "
+        "'q' expected");
+  }
   EXPECT_THAT(message(file_of("a b", {question("q", {answer("a", -1)})})),
               HasSubstr("from 0 to 2"));
   EXPECT_THROW(parse_squad("{\"data\": [", "x.json", SquadUse::training), Error);
