@@ -49,6 +49,11 @@ Json about_test(const TrainingJob& job) {
   return in_utf8(about);
 }
 
+// Says how good a model is, unlike a number of rows or the threshold at which a score is best.
+bool is_score(const std::string& name) {
+  return !name.ends_with("_count") && !name.ends_with("_thresh");
+}
+
 // The parts of a run, made in the order of use; each phase is one method.
 class TrainingRun {
  public:
@@ -270,14 +275,13 @@ BestRule TrainingRun::best_rule() const {
   // Of no rows: only the names matter.
   Json scores =
       scores_of_splits(splits, [&](const std::string&) { return task_.scorer()->result(); });
-  if (scores.contains(metric) && scores[metric].is_number()) {
+  if (scores.contains(metric) && scores[metric].is_number() && is_score(metric)) {
     if (!scored) return {};  // nothing is evaluated, but a wrong name is said
     return {metric, higher_is_better(metric)};
   }
   std::string names;
   for (const auto& [name, value] : scores.items()) {
-    bool decides = value.is_number() && !name.ends_with("_count");
-    if (decides) names += (names.empty() ? "" : ", ") + name;
+    if (value.is_number() && is_score(name)) names += (names.empty() ? "" : ", ") + name;
   }
   throw usage_error("--best_metric={}: the scores are {}", metric, names);
 }
