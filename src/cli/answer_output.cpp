@@ -9,17 +9,14 @@
 namespace bertrain {
 namespace {
 
-void write_whole(const std::string& file, const std::string& text) {
-  std::unique_ptr<Writer> writer = storage_for(file).create(file, Exists::replace);
-  writer->append(std::as_bytes(std::span(text)));
-  writer->commit();
-  log_line("{} is written", file);
+void append(Writer& writer, const std::string& text) {
+  writer.append(std::as_bytes(std::span(text)));
 }
 
 }  // namespace
 
 AnswerFiles answer_files(const std::string& output_file) {
-  if (output_file == "-") return {"-", "", ""};
+  if (is_read_once(output_file)) return {output_file, "", ""};  // nothing lies beside those
   size_t slash = output_file.rfind('/');
   size_t begin = slash == std::string::npos ? 0 : slash + 1;
   std::string folder = output_file.substr(0, begin), name = output_file.substr(begin);
@@ -31,15 +28,23 @@ AnswerFiles answer_files(const std::string& output_file) {
   return {output_file, folder + "nbest_" + name, folder + odds};
 }
 
-void write_answers(const SquadPredictions& answers, const AnswerFiles& files, bool version_2,
-                   std::ostream& out) {
-  if (files.predictions == "-") {
-    out << predictions_json(answers);
-    return;
+AnswerOutput::AnswerOutput(const AnswerFiles& files, bool version_2, std::ostream& out)
+    : files_(files), answers_(files.predictions, false, out) {
+  if (!files.n_best.empty()) n_best_ = &beside_.create(files.n_best);
+  if (version_2 && !files.null_odds.empty()) null_odds_ = &beside_.create(files.null_odds);
+}
+
+void AnswerOutput::write(const SquadPredictions& answers) {
+  if (n_best_) append(*n_best_, nbest_predictions_json(answers));
+  if (null_odds_) append(*null_odds_, null_odds_json(answers));
+  answers_.write(predictions_json(answers));
+  answers_.settle();
+  beside_.commit();
+  answers_.commit();
+  for (const std::string& file :
+       {n_best_ ? files_.n_best : "", null_odds_ ? files_.null_odds : "", files_.predictions}) {
+    if (!file.empty() && file != "-") log_line("{} is written", file);
   }
-  write_whole(files.n_best, nbest_predictions_json(answers));
-  if (version_2) write_whole(files.null_odds, null_odds_json(answers));
-  write_whole(files.predictions, predictions_json(answers));
 }
 
 }  // namespace bertrain

@@ -17,6 +17,7 @@ TEST(AnswerFiles, StandBesideTheAnswers) {
   expect("dev_predictions.json", "nbest_dev_predictions.json", "dev_null_odds.json");
   expect("predictions/a.json", "predictions/nbest_a.json", "predictions/null_odds_a.json");
   expect("-", "", "");
+  expect("/dev/null", "", "");
 }
 
 }  // namespace

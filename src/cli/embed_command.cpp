@@ -184,7 +184,10 @@ void run_embed(Args args, std::ostream& out) {
     width = of.config.hidden_size;
     return make_embedding(embedding, of.config, of.tokenizer);
   });
-  if (!follow) refuse_overwriting(o.output_file, std::vector<std::string>{o.model.input_file});
+  if (!follow) {
+    refuse_overwriting(o.output_file, std::vector<std::string>{o.model.input_file},
+                       fmt::format("--output_file={}", o.output_file));
+  }
   RowOutput rows(o.output_file, follow, out);
   if (is_array) {
     std::vector<int64_t> shape = {static_cast<int64_t>(count_lines(o.model.input_file))};

@@ -45,14 +45,18 @@ void answer(TrainedModel& model, const std::string& output_file,
             const std::vector<std::string>& inputs, std::ostream& out) {
   AnswerFiles files = answer_files(output_file);
   for (const std::string& file : {files.n_best, files.null_odds}) {
-    if (!file.empty()) refuse_overwriting(file, inputs);
+    if (file.empty()) continue;
+    refuse_overwriting(
+        file, inputs,
+        fmt::format("{}, which is written beside --output_file={}", file, output_file));
   }
+  bool version_2 = model.task().describe().at("version_2_with_negative").get<bool>();
+  AnswerOutput output(files, version_2, out);
   SquadPredictions answers;
   EvaluationResult result = model.run(false, 0, [&](const Example& row) {
     answers.put(strings(row, "id").at(0), squad_prediction_of(row));
   });
-  bool version_2 = model.task().describe().at("version_2_with_negative").get<bool>();
-  write_answers(answers, files, version_2, out);
+  output.write(answers);
   log_line("{} rows in {:.1f} s", result.rows, result.seconds);
 }
 
@@ -72,7 +76,7 @@ void run_predict(Args args, std::ostream& out) {
   for (const Object& file : storage_for(model.folder()).list(model.folder() + "/")) {
     inputs.push_back(file.uri);
   }
-  refuse_overwriting(o.output_file, inputs);
+  refuse_overwriting(o.output_file, inputs, fmt::format("--output_file={}", o.output_file));
   if (any_format && !o.logits && model.is("squad"))
     return answer(model, o.output_file, inputs, out);
   bool fills = model.is("pretraining");

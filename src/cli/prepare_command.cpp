@@ -106,7 +106,7 @@ void check_outputs(const std::vector<std::string>& outputs, std::vector<std::str
     if (outputs[i] == "-") {
       throw usage_error("--output_file=-: examples go to files; /dev/stdout is standard output");
     }
-    refuse_overwriting(outputs[i], inputs);
+    refuse_overwriting(outputs[i], inputs, fmt::format("--output_file={}", outputs[i]));
     for (size_t j = 0; j < i; ++j) {
       if (outputs[i] != outputs[j] && same_object(outputs[i], outputs[j])) {
         throw usage_error("--output_file: {} and {} are one file", outputs[j], outputs[i]);

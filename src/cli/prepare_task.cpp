@@ -121,18 +121,23 @@ class RecordFile {
   uint64_t count_ = 0;
 };
 
-void check_outputs(const PrepareTaskOptions& o, const std::vector<std::string>& outputs) {
+void check_outputs(const PrepareTaskOptions& o) {
   std::vector<std::string> inputs = table_files(o.task_options().classification);
   inputs.push_back(o.text.vocab_file);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i] == "-") throw usage_error("records and meta data go to files, not to -");
-    refuse_overwriting(outputs[i], inputs);
-    for (size_t j = 0; j < i; ++j) {
-      if (same_object(outputs[i], outputs[j])) {
-        throw usage_error("{} and {} are one file: records and meta data need one each", outputs[j],
-                          outputs[i]);
-      }
+  std::vector<std::pair<std::string, std::string>> seen;  // file, as the user named it
+  for (const auto& [name, file] : {std::pair("train_data_output_path", o.train_data_output_path),
+                                   std::pair("meta_data_file_path", o.meta_data_file_path),
+                                   std::pair("eval_data_output_path", o.eval_data_output_path)}) {
+    if (file.empty()) continue;
+    std::string said_as = fmt::format("--{}={}", name, file);
+    if (file == "-") throw usage_error("{}: records and meta data go to files, not to -", said_as);
+    refuse_overwriting(file, inputs, said_as);
+    for (const auto& [other, other_said_as] : seen) {
+      if (!same_object(file, other)) continue;
+      throw usage_error("{} and {} are one file: records and meta data need one each",
+                        other_said_as, said_as);
     }
+    seen.emplace_back(file, said_as);
   }
 }
 
@@ -175,9 +180,7 @@ void run_prepare_task(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kPrepareCommand, o.each(), out);
   parse_only_options(args, o.each());
   o.check_values();
-  std::vector<std::string> outputs = {o.train_data_output_path, o.meta_data_file_path};
-  if (!o.eval_data_output_path.empty()) outputs.push_back(o.eval_data_output_path);
-  check_outputs(o, outputs);
+  check_outputs(o);
   use_threads(o.threads);
   auto tokenizer =
       std::make_shared<const Tokenizer>(o.text.tokenizer({kUnknown, kClassify, kSeparate}));

@@ -31,6 +31,10 @@ class RowOutput {
     out_ << text;
     if (follow_) out_.flush();
   }
+  // What was written is on the device: for files that appear together.
+  void settle() {
+    if (writer_) writer_->settle();
+  }
   void commit() {
     if (writer_) writer_->commit();
   }

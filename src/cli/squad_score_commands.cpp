@@ -85,7 +85,7 @@ void score_v2(Args args, std::ostream& out) {
     out << python_json(scores, 2) << "\n";
     return;
   }
-  refuse_overwriting(o.out_file, files);
+  refuse_overwriting(o.out_file, files, fmt::format("--out_file={}", o.out_file));
   write_text(o.out_file, python_json(scores));
 }
 

@@ -132,7 +132,7 @@ void run_vocab(Args args, std::ostream& out) {
                                       .min_frequency = o.min_frequency};
   check_options(trainer);
   std::vector<std::string> files = expand_globs(o.input_file);
-  refuse_overwriting(o.output_file, files);
+  refuse_overwriting(o.output_file, files, fmt::format("--output_file={}", o.output_file));
   // Made first, so that a place that cannot be written to is known before the work; it appears whole at the end.
   auto writer = storage_for(o.output_file).create(o.output_file, Exists::replace);
   Corpus corpus = count_words(o, files);

@@ -12,15 +12,20 @@ namespace bertrain {
 // A destructor without commit() leaves what is there as it was.
 class FileGroup {
  public:
-  void add(const std::string& uri, const std::string& text) {
+  // To be filled until commit(); the group keeps it.
+  Writer& create(const std::string& uri) {
     refuse_pipe(uri);  // which would be written to, and wait for a reader
-    std::unique_ptr<Writer> writer = storage_for(uri).create(uri, Exists::replace);
-    writer->append(std::as_bytes(std::span(text)));
-    writer->settle();
-    writers_.push_back(std::move(writer));
+    writers_.push_back(storage_for(uri).create(uri, Exists::replace));
+    return *writers_.back();
   }
-  // One after the other, in the order of add().
+  void add(const std::string& uri, const std::string& text) {
+    Writer& writer = create(uri);
+    writer.append(std::as_bytes(std::span(text)));
+    writer.settle();
+  }
+  // All on the device; then one after the other, in the order in which they came.
   void commit() {
+    for (auto& writer : writers_) writer->settle();
     for (auto& writer : writers_) writer->commit();
     writers_.clear();
   }

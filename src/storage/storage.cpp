@@ -162,7 +162,8 @@ bool same_object(std::string_view a, std::string_view b) {
   return !path.empty() && path == real(b);
 }
 
-void refuse_overwriting(std::string_view output, std::span<const std::string> inputs) {
+void refuse_overwriting(std::string_view output, std::span<const std::string> inputs,
+                        std::string_view said_as) {
   if (output == "-") return;
   // A device (/dev/null) is not replaced by what is written to it.
   std::error_code none;
@@ -171,9 +172,8 @@ void refuse_overwriting(std::string_view output, std::span<const std::string> in
   for (const std::string& input : inputs) {
     if (input.empty() || input == "-" || !same_object(output, input)) continue;
     throw usage_error(
-        "--output_file={}: is input and output at once, as it is the file {}; another name is "
-        "expected",
-        output, input);
+        "{}: is input and output at once, as it is the file {}; another name is expected", said_as,
+        input);
   }
 }
 

@@ -77,8 +77,10 @@ bool is_local(std::string_view uri);     // a path, and no SCHEME://NAME
 // Whether two names are those of one object: the same path however it is written, or one file under
 // two names (links). Objects that are not there yet are compared by their path.
 bool same_object(std::string_view a, std::string_view b);
-// A usage error that names both where the output is one of the inputs; "-" is neither.
-void refuse_overwriting(std::string_view output, std::span<const std::string> inputs);
+// A usage error that names both where the output is one of the inputs; "-" is neither. `said_as`: how
+// the user named the output: "--output_file=x.json".
+void refuse_overwriting(std::string_view output, std::span<const std::string> inputs,
+                        std::string_view said_as);
 
 // Lines of a text object, split on \n only; gzip is recognised by content. The last line may lack
 // its \n.

@@ -150,17 +150,17 @@ TEST(storage, KnowsAFileByAnyOfItsNames) {
   for (std::string name : {"/a", "/./a", "/symbolic", "/hard", "/none/../a"}) {
     EXPECT_TRUE(same_object(file, folder + name)) << name;
     EXPECT_THAT(
-        message_of([&] { refuse_overwriting(folder + name, std::vector{file}); }),
-        HasSubstr(folder + name + ": is input and output at once, as it is the file " + file));
+        message_of([&] { refuse_overwriting(folder + name, std::vector{file}, "--out_file=a"); }),
+        HasSubstr("--out_file=a: is input and output at once, as it is the file " + file));
   }
   EXPECT_FALSE(same_object(file, folder + "/b"));
   EXPECT_TRUE(same_object(folder + "/new", folder + "/./new"));
   EXPECT_FALSE(same_object(folder + "/new", folder + "/newer"));
   EXPECT_TRUE(same_object("not-there", "./not-there"));
   EXPECT_FALSE(same_object("mem://a", "mem://b"));
-  refuse_overwriting("-", std::vector<std::string>{"-"});
-  refuse_overwriting("/dev/null", std::vector<std::string>{"/dev/null"});
-  refuse_overwriting(folder + "/b", std::vector<std::string>{"", "-", file});
+  refuse_overwriting("-", std::vector<std::string>{"-"}, "it");
+  refuse_overwriting("/dev/null", std::vector<std::string>{"/dev/null"}, "it");
+  refuse_overwriting(folder + "/b", std::vector<std::string>{"", "-", file}, "it");
   fs::remove_all(folder);
 }
 
