@@ -228,11 +228,14 @@ Example TagData::example(uint64_t index, bool notes) const {
 }
 
 void TagData::report() const {
-  auto count = static_cast<double>(std::max<uint64_t>(sentences(), 1));
+  auto share = [](uint64_t part, uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
+  };
+  // Words that two windows show are in both.
   log_line(
-      "{}: {} sentences of {:.1f} words and {:.1f} pieces; {} are longer than a window: {} windows",
-      name_, sentences(), static_cast<double>(words()) / count,
-      static_cast<double>(ids_.size() - 2 * size()) / count, cut_, size());
+      "{}: {} sentences of {:.1f} words; {} are longer than a window: {} windows of {:.1f} pieces",
+      name_, sentences(), share(words(), sentences()), cut_, size(),
+      share(ids_.size() - 2 * size(), size()));
 }
 
 void TagData::report_tags() const {

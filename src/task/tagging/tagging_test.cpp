@@ -8,12 +8,14 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "storage/storage.h"
 #include "task/tiny_config.h"
 
 namespace bertrain {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -61,6 +63,19 @@ TEST(Tagging, TargetsAreFirstPieces) {
   EXPECT_THAT(task->splits(), ElementsAre("train"));
   EXPECT_THAT(task->describe()["labels"].get<Strings>(), ElementsAre("B-X", "O"));
   EXPECT_EQ(task->describe()["columns"], 2);
+}
+
+TEST(Tagging, PiecesAreCountedAsTheWindowsShowThem) {
+  std::string log, words;
+  LogSink sink([&](std::string_view line) { log += std::string(line) + "\n"; });
+  for (int i = 0; i < 14; ++i) words += i % 2 ? "b O\n" : "a B-X\n";
+  TaggingOptions o = options(words + "\na O\n");
+  o.max_seq_length = 10;
+  make(o);
+  // 8 words of 14, the last two of them with the others around, and the one of the second sentence.
+  EXPECT_THAT(log,
+              HasSubstr("train.conll: 2 sentences of 7.5 words; 1 are longer than a window: "));
+  EXPECT_THAT(log, ContainsRegex("[34] windows of [5-7]\\.[0-9] pieces"));
 }
 
 // Whoever cannot be predicted is scored and weighs nothing in the loss.
