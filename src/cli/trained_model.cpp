@@ -73,7 +73,8 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("header", header, "the first line names the columns; if not given, as in training");
   v("format", format, "tsv, csv or jsonl (default: by the name's ending, else as in training)");
   v("long_text", long_text, kLongTextHelp);
-  v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
+  v("bad_rows", bad_rows,
+    "rows that cannot be read, or lack a label that is needed: fail, or skip with a count");
   v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
   v("skip_corrupt", skip_corrupt, "pass over damaged records, with a count");
   squad.each(v, false);

@@ -64,6 +64,11 @@ class Rows : public RowReader {
     return true;
   }
 
+  void refuse(const Error& fault) override {
+    pass_over(fault);
+    --counts_.rows;
+  }
+
  private:
   // The header is needed before the first row is asked for, and without one it is made after the
   // first row.
@@ -100,11 +105,15 @@ class Rows : public RowReader {
         }
         return true;
       } catch (const Error& e) {
-        if (!options_.skip_bad) throw;
-        if (counts_.bad++ == 0) counts_.first_bad = e.what();
+        pass_over(e);
       }
     }
     return false;
+  }
+
+  void pass_over(const Error& fault) {
+    if (!options_.skip_bad) throw Error(fault);
+    if (counts_.bad++ == 0) counts_.first_bad = fault.what();
   }
 
   bool blank_counts() const {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace bertrain {
 
 // tsv    one row a line, fields between tabs, no quoting: quote characters are text, as in the
@@ -54,6 +56,9 @@ class RowReader {
   // is wrong" for a row with another number of fields, an open quote, what is not JSON, or lacks a
   // key of the first object (other keys than the first object's are left out).
   virtual bool next(std::vector<std::string>& fields) = 0;
+  // The row last given is of no use after all: throws `fault`, or with skip_bad counts the row among
+  // those passed over.
+  virtual void refuse(const Error& fault) = 0;
   // Of the row last given.
   virtual FieldKind kind(size_t column) const = 0;
   // The items of an array, strings as they are and numbers as their JSON text. Throws Error with the

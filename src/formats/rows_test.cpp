@@ -221,6 +221,24 @@ TEST(rows, FormatByNameAndByFlag) {
   EXPECT_THROW(parse_bad_rows("drop"), Error);
 }
 
+TEST(rows, ARowMayBeRefusedByItsReader) {
+  write_text("mem://t.tsv", "a\n1\n2\n3\n");
+  RowOptions o;
+  o.skip_bad = true;
+  auto reader = read_rows("mem://t.tsv", o);
+  std::vector<std::string> fields;
+  reader->next(fields);
+  reader->next(fields);
+  reader->refuse(error("{}: of no use", reader->place()));
+  reader->next(fields);
+  EXPECT_EQ(reader->counts().rows, 2u);
+  EXPECT_EQ(reader->counts().bad, 1u);
+  EXPECT_EQ(reader->counts().first_bad, "mem://t.tsv:3: of no use");
+  reader = read_rows("mem://t.tsv");
+  reader->next(fields);
+  EXPECT_THROW(reader->refuse(error("of no use")), Error);
+}
+
 TEST(rows, AnyBytesAreReadOrRefused) {
   const std::string sounds[] = {"a\tb\n1\t2\n3\t4\n", "a,b\n\"1\",2\n\"3\n\"\"\",4\n",
                                 "{\"a\": 1, \"b\": [2]}\n{\"a\": \"x\", \"b\": {}}\n"};

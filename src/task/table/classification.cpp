@@ -2,6 +2,7 @@
 #include "task/table/classification.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/checked_json.h"
@@ -151,7 +152,10 @@ class Classification final : public Task {
   static TargetOptions target_options(const ClassificationOptions& o) {
     TargetOptions target = o.target;
     const TableLayout* layout = find_layout(o.layout);
-    if (layout && target.labels.empty()) target.labels = layout->labels;
+    if (!layout || !target.labels.empty()) return target;
+    target.labels = layout->labels;
+    target.benchmark = layout->name;
+    if (layout->numbers) std::tie(target.least, target.most) = *layout->numbers;
     return target;
   }
   static std::shared_ptr<TextTarget> make_target(std::string_view kind, const TargetOptions& o) {
@@ -181,7 +185,7 @@ class Classification final : public Task {
     }
     return nullptr;
   }
-  void require_label(const std::string& file, const TextRow& row) const;
+  std::string label_fault(const TextRow& row) const;
   void refuse_pipes() const;
   void load_train();
   void take_meta_data();
@@ -319,27 +323,27 @@ void Classification::load_dev(const std::string& split, const std::string& file,
   }
   auto data = std::make_shared<TextData>(file, long_text_);
   TextRowReader reader(file, columns, row_options(options_, header, false), false);
-  load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
-    require_label(file, row);
-    data->add(input, std::move(row));
-  });
+  reader.require([this](const TextRow& row) { return label_fault(row); });
+  load_texts(reader, *encoder_, options_.limit,
+             [&](const EncodedText& input, TextRow row) { data->add(input, std::move(row)); });
   if (data->size() == 0) throw error("{}: there is no row to evaluate on", file);
   data->report();
   dev_.emplace_back(split, std::move(data));
 }
 
-// Of rows to train or to score.
-void Classification::require_label(const std::string& file, const TextRow& row) const {
+// Why a row can be neither learnt from nor scored; empty: it can.
+std::string Classification::label_fault(const TextRow& row) const {
   if (!row.label) {
-    throw error(
-        "{}:{}: the label is null, which says that it is not known; rows to learn from or to score "
-        "need one{}",
-        file, row.line, kind_ == "multilabel" ? ": [] where there is none" : "");
+    return fmt::format(
+        "the label is null, which says that it is not known; rows to learn from or to score need "
+        "one{}",
+        kind_ == "multilabel" ? ": [] where there is none" : "");
   }
-  if (row.label->list && kind_ != "multilabel") throw error("{}:{}: {}", file, row.line, kNoList);
   if (row.label->is_empty() && !target_->may_be_empty()) {
-    throw error("{}:{}: the label is empty", file, row.line);
+    return "the label is empty; rows to learn from or to score need one (--bad_rows=skip leaves "
+           "this one out)";
   }
+  return target_->misfit(*row.label);
 }
 
 // Before a pipe is read to its end.
@@ -358,8 +362,8 @@ void Classification::load_train() {
   auto held = std::make_shared<TextData>(file, long_text_);
   uint64_t left_out = 0;
   TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
+  reader.require([this](const TextRow& row) { return label_fault(row); });
   load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
-    require_label(file, row);
     std::string text = row.text + '\0' + row.text_b;
     if (is_in_share(text, fraction, Draw::held_out)) return held->add(input, std::move(row));
     if (!is_in_share(text, options_.train_fraction, Draw::trained)) return void(++left_out);

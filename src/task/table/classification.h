@@ -58,7 +58,8 @@ struct ClassificationOptions {
     v("id_column", id_column, "column that names a row in the results");
     v("header", header, "the first line names the columns; if not given, it does");
     v("format", format, "tsv, csv or jsonl (default: by the name's ending, else tsv)");
-    v("bad_rows", bad_rows, "rows that cannot be read: fail, or skip with a count");
+    v("bad_rows", bad_rows,
+      "rows that cannot be read, or lack a label that is needed: fail, or skip with a count");
     v("invalid_utf8", invalid_utf8, "bytes that are not UTF-8: error, replace or ignore");
     v("max_seq_length", max_seq_length,
       "tokens of an example; longer texts are counted and shortened (0: 128, or the model's)");

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "storage/storage.h"
 #include "task/tiny_config.h"
 
@@ -317,6 +318,31 @@ TEST(Classification, WhatIsKeptOfScoresDoesNotGrowWithTheLabels) {
   EXPECT_FALSE(details.contains("confusion"));
 }
 
+TEST(Classification, RowsWithoutALabelAreBadRows) {
+  std::string log;
+  LogSink sink([&](std::string_view line) { log += std::string(line) + "\n"; });
+  ClassificationOptions options = headerless("1\ta\n \tb\n0\tc\n\td\n");
+  options.bad_rows = "skip";
+  EXPECT_EQ(make(options)->count("train"), 2u);
+  EXPECT_THAT(log,
+              HasSubstr("2 rows were passed over, the first: mem://classification/train.tsv:2: "
+                        "the label is empty"));
+  options = headerless("1\ta\nmany\tb\n0\tc\n");
+  options.bad_rows = "skip";
+  EXPECT_EQ(make(options, nullptr, "regression")->count("train"), 2u);
+  EXPECT_THAT(log, HasSubstr("train.tsv:2: 'many' is no number"));
+  write_text("mem://classification/train.jsonl",
+             "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\", \"label\": null}\n"
+             "{\"text\": \"a\", \"label\": {}}\n{\"text\": \"a\", \"label\": [\"y\"]}\n"
+             "{\"text\": \"b\", \"label\": \"y\"}\n");
+  options = {};
+  options.train_file = "mem://classification/train.jsonl";
+  options.dev_fraction = 0;
+  options.bad_rows = "skip";
+  EXPECT_EQ(make(options)->count("train"), 2u);
+  EXPECT_THAT(log, HasSubstr("3 rows were passed over"));
+}
+
 TEST(Classification, ColumnsOfTooManyLabelsAreRefused) {
   EXPECT_EQ(make(headerless(numbered_rows(10000)))->describe()["labels"].size(), 10000u);
   auto refused = [](const std::string& rows, const char* text) {
@@ -327,7 +353,7 @@ TEST(Classification, ColumnsOfTooManyLabelsAreRefused) {
   refused(numbered_rows(10001),
           "column '1' has 10001 different labels, a classifier at most 10000");
   refused(numbered_rows(1000, std::string(1100, 'x')),
-          "the 1000 different labels of column '1' have 1102890 bytes together");
+          "column '1' has 1000 different labels of 1102890 bytes together");
   Json description = make(headerless("0\ta\n1\ta\n"))->describe();
   for (int i = 2; i <= 10000; ++i) description["labels"].push_back(std::to_string(i));
   ClassificationOptions test;

@@ -14,16 +14,15 @@ constexpr std::string_view kWayOut =
     "is it the label column? --label_column names another; to classify, rare labels have to be "
     "joined; numbers are for --task=regression";
 
-void refuse_many(const Labels& labels, const LabelColumn& column) {
+// `where`: "t.tsv: column 'label' has", or "--labels has".
+void refuse_many(const Labels& labels, const std::string& where) {
   if (labels.size() > kMostLabels) {
-    throw usage_error("{}: column {} has {} different labels, a classifier at most {}: {}",
-                      column.file, quote(column.name), labels.size(), kMostLabels, kWayOut);
+    throw usage_error("{} {} different labels, a classifier at most {}: {}", where, labels.size(),
+                      kMostLabels, kWayOut);
   }
   if (labels.bytes() > kMostLabelBytes) {
-    throw usage_error(
-        "{}: the {} different labels of column {} have {} bytes together, a classifier's at most "
-        "{}: {}",
-        column.file, labels.size(), quote(column.name), labels.bytes(), kMostLabelBytes, kWayOut);
+    throw usage_error("{} {} different labels of {} bytes together, a classifier at most {}: {}",
+                      where, labels.size(), labels.bytes(), kMostLabelBytes, kWayOut);
   }
 }
 
@@ -33,6 +32,12 @@ std::string trimmed(const std::string& text) {
 }
 
 }  // namespace
+
+std::string TextTarget::misfit(const RowLabel& label) const {
+  return label.list ? "the label is an array, and this task takes one label a row; "
+                      "--task=multilabel takes any number"
+                    : "";
+}
 
 std::vector<std::string> split_list(const std::string& list, const std::string& separator,
                                     const std::string& option) {
@@ -51,34 +56,47 @@ std::vector<std::string> split_list(const std::string& list, const std::string& 
   return parts;
 }
 
-Labels learn_labels(const std::string& given, const std::vector<std::string>& found, size_t least,
+Labels learn_labels(const std::vector<std::string>& found, size_t least,
                     const LabelColumn& column) {
-  Labels labels;
-  if (given.empty()) {
-    labels = Labels::learn(found);
-    refuse_many(labels, column);
-  } else {
-    std::vector<std::string> names = split_list(given, ",", "labels");
-    if (std::set<std::string>(names.begin(), names.end()).size() < names.size()) {
-      throw usage_error("--labels={}: a class is named twice", given);
-    }
-    labels = Labels(std::move(names));
-    refuse_many(labels, {"--labels", column.name});
-    for (const std::string& label : found) {
-      if (labels.find(label) >= 0) continue;
-      throw usage_error("{}: column {} has label {}, which --labels={} does not name", column.file,
-                        quote(column.name), quote(label), given);
-    }
-  }
+  Labels labels = Labels::learn(found);
+  std::string name = quote(column.name);
+  refuse_many(labels, fmt::format("{}: column {} has", column.file, name));
   if (labels.size() == 0) {
     throw error("{}: no row has a label in column {}, so there is nothing to learn: {}",
-                column.file, quote(column.name), kOtherColumn);
+                column.file, name, kOtherColumn);
   }
   if (labels.size() < least) {
     throw error("{}: column {} has only the label {}; a classifier needs two at least", column.file,
-                quote(column.name), labels.list());
+                name, labels.list());
   }
   return labels;
+}
+
+std::shared_ptr<const Labels> given_labels(const TargetOptions& options, size_t least) {
+  if (options.labels.empty()) return nullptr;
+  std::vector<std::string> names = split_list(options.labels, ",", "labels");
+  if (std::set<std::string>(names.begin(), names.end()).size() < names.size()) {
+    throw usage_error("--labels={}: a class is named twice", options.labels);
+  }
+  auto labels = std::make_shared<Labels>(std::move(names));
+  refuse_many(*labels, "--labels has");
+  if (labels->size() < least) {
+    throw usage_error("--labels={}: a classifier needs two classes at least", options.labels);
+  }
+  return labels;
+}
+
+std::string unknown_label(const std::string& label, const Labels& labels,
+                          const TargetOptions& options) {
+  std::string name = quote(label), list = labels.list();
+  if (options.labels.empty()) {
+    return fmt::format("label {} is not among the model's: {}", name, list);
+  }
+  if (options.benchmark.empty()) {
+    return fmt::format("label {} is not among those of --labels: {}", name, list);
+  }
+  return fmt::format("label {} is not among those of {}: {}; --task=classification takes any", name,
+                     options.benchmark, list);
 }
 
 Labels described_labels(const JsonValue& description, size_t least) {

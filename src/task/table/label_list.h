@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,18 +20,21 @@ namespace bertrain {
 std::vector<std::string> split_list(const std::string& list, const std::string& separator,
                                     const std::string& option = "");
 
-// `given` where it is not empty, else those found. Throws Error where there are fewer than `least` (1
-// or 2), and usage errors for more than a model can hold, and found ones that were not given.
-Labels learn_labels(const std::string& given, const std::vector<std::string>& found, size_t least,
-                    const LabelColumn& column);
+// Those of the rows. Throws Error where there are fewer than `least` (1 or 2), and a usage error for more
+// than a model can hold.
+Labels learn_labels(const std::vector<std::string>& found, size_t least, const LabelColumn& column);
+
+// Those of --labels, or of a benchmark; null where none are given. Usage errors as above, and for a name
+// that is empty or comes twice.
+std::shared_ptr<const Labels> given_labels(const TargetOptions& options, size_t least);
+
+// "label 'x' is not among the model's: 'a', 'b'", --labels' or a benchmark's. `options`: that the labels
+// were given by.
+std::string unknown_label(const std::string& label, const Labels& labels,
+                          const TargetOptions& options);
 
 // A description's "labels". Throws Error where they are fewer than `least`, or some are alike.
 Labels described_labels(const JsonValue& description, size_t least);
-
-// What is wrong with an array where a row has one label.
-inline constexpr std::string_view kNoList =
-    "the label is an array, and this task takes one label a row; --task=multilabel takes any "
-    "number";
 
 // What a task's details() say of each class: {"a": {"precision": …, "recall": …, "f1": …,
 // "support": …}, …}; one Hits for each label.

@@ -72,6 +72,15 @@ TableLayout xnli() {
   return layout;
 }
 
+// How alike two sentences are.
+TableLayout sts_b() {
+  TableLayout layout =
+      table("sts-b", "STS-B", "", usual(columns("sentence1", "sentence2", "score"), "STS-B.tsv"),
+            "eval_pearson", {"eval_pearson", "eval_spearman"});
+  layout.numbers = {0, 5};
+  return layout;
+}
+
 TableLayout ag_news() {
   TableLayout layout = table("ag_news", "", "1,2,3,4",
                              {{"train", "train.csv", columns("2", "3", "1"), false, ""},
@@ -98,8 +107,7 @@ std::vector<TableLayout> all_layouts() {
              {"dev", "dev.tsv", mrpc, true, ""},
              {"test", "test.tsv", columns("4", "5", ""), true, "MRPC.tsv"}},
             "eval_f1", f1),
-      table("sts-b", "STS-B", "", usual(columns("sentence1", "sentence2", "score"), "STS-B.tsv"),
-            "eval_pearson", {"eval_pearson", "eval_spearman"}),
+      sts_b(),
       table("qqp", "QQP", "0,1",
             usual(columns("question1", "question2", "is_duplicate"), "QQP.tsv"), "eval_f1", f1),
       mnli(),
@@ -130,15 +138,19 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// Whether a header has what the training table of the layout is read by.
-bool fits(const TableLayout& layout, const std::vector<std::string>& header) {
+// How many columns that the training table of the layout is read by a header has; 0: it lacks one.
+size_t columns_found(const TableLayout& layout, const std::vector<std::string>& header) {
   const File& train = layout.file("train");
-  if (!train.header) return false;
-  auto has = [&](const std::string& column) {
-    return column.empty() || std::find(header.begin(), header.end(), column) != header.end();
-  };
-  if (layout.name == "mrpc") return has("Quality") && has("#1 ID");
-  return has(train.columns.text) && has(train.columns.text_b) && has(train.columns.label);
+  if (!train.header) return 0;
+  std::vector<std::string> wanted = {train.columns.text, train.columns.text_b, train.columns.label};
+  if (layout.name == "mrpc") wanted = {"Quality", "#1 ID", "#2 ID"};  // read by their numbers
+  size_t count = 0;
+  for (const std::string& column : wanted) {
+    if (column.empty()) continue;
+    if (std::find(header.begin(), header.end(), column) == header.end()) return 0;
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -171,12 +183,20 @@ void require_layout(const TableLayout& layout, const File& file, const std::stri
   if (!read_lines(path)->next(line) || line.size() > kMostLine) return;
   if (line.starts_with("\ufeff")) line.erase(0, 3);
   std::vector<std::string> header = fields_of(line);
-  if (file.header && fits(layout, header)) return;
-  for (const TableLayout& other : layouts()) {
-    if (&other == &layout || !fits(other, header)) continue;
-    throw error("{}: this looks like a table of {}, not of {}: its first line is {}", path,
-                other.name, layout.name, quote(line));
+  // A pair's columns may hold those of a single text (QNLI's SST-2's): what has more of them it is.
+  size_t most = 0;
+  std::vector<std::string> names;
+  for (const TableLayout& one : layouts()) {
+    size_t found = columns_found(one, header);
+    if (found == 0 || found < most) continue;
+    if (found > most) names.clear();
+    most = found;
+    names.push_back(one.name);
   }
+  bool is_own = std::find(names.begin(), names.end(), layout.name) != names.end();
+  if (names.empty() || (file.header && is_own)) return;
+  throw error("{}: this looks like a table of {}, not of {}: its first line is {}", path,
+              fmt::join(names, " or "), layout.name, quote(line));
 }
 
 }  // namespace bertrain

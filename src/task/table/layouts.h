@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "task/table/text_rows.h"
@@ -23,7 +24,8 @@ struct TableLayout {
   std::string folder;  // in GLUE's: "MNLI"; empty: none of the nine
   std::string kind;    // "classification" or "regression"
   std::string labels;  // by commas, in the order of the task's makers; none: numbers
-  std::string format;  // of the files
+  std::optional<std::pair<double, double>> numbers = {};  // of a regression: from, to
+  std::string format;                                     // of the files
   std::vector<File> files;
   std::string metric;               // of a development set: what decides which model is kept
   std::vector<std::string> scores;  // what the benchmark reports of it

@@ -111,7 +111,8 @@ class MultiLabelScorer final : public Scorer {
 
 class MultiLabel final : public TextTarget {
  public:
-  explicit MultiLabel(TargetOptions options) : options_(std::move(options)) {
+  explicit MultiLabel(TargetOptions options)
+      : options_(std::move(options)), labels_(given_labels(options_, kLeastLabels)) {
     if (options_.label_separator.empty()) {
       throw usage_error("--label_separator is empty: what stands between the labels of a row?");
     }
@@ -127,10 +128,11 @@ class MultiLabel final : public TextTarget {
     for (const RowLabel& row : labels) {
       for (std::string& name : parts(row)) all.push_back(std::move(name));
     }
-    labels_ = std::make_shared<Labels>(learn_labels(options_.labels, all, kLeastLabels, column));
+    labels_ = std::make_shared<Labels>(learn_labels(all, kLeastLabels, column));
   }
   void take(const JsonValue& description) override {
     labels_ = std::make_shared<Labels>(described_labels(description, kLeastLabels));
+    options_.labels.clear();  // the model's now
     if (auto found = description.find("label_separator")) {
       if (found->text().empty()) found->fail("what stands between the labels of a row");
       options_.label_separator = found->text();
@@ -159,10 +161,11 @@ class MultiLabel final : public TextTarget {
   }
 
   bool may_be_empty() const override { return true; }
+  std::string misfit(const RowLabel&) const override { return ""; }
   std::string fault(const RowLabel& label) const override {
     for (const std::string& name : parts(label)) {
       if (labels_->find(name) >= 0) continue;
-      return fmt::format("label {} is not among the model's: {}", quote(name), labels_->list());
+      return unknown_label(name, *labels_, options_);
     }
     return "";
   }

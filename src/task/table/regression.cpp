@@ -17,16 +17,15 @@
 namespace bertrain {
 namespace {
 
-constexpr double kLargest = 1e6;  // its square is far from the largest float
-
-// nullopt: no number from −kLargest to kLargest.
+// nullopt: none, or one beyond kLargestNumber.
 std::optional<float> number_of(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   bool plus = text.starts_with('+') && !text.starts_with("+-");
   const char* begin = text.data() + (plus ? 1 : 0);
   auto [at, failed] = std::from_chars(begin, end, value);
-  if (failed != std::errc() || at != end || !(std::abs(value) <= kLargest)) return std::nullopt;
+  if (failed != std::errc() || at != end || !(std::abs(value) <= kLargestNumber))
+    return std::nullopt;
   return static_cast<float>(value);
 }
 
@@ -81,7 +80,8 @@ class RegressionScorer final : public Scorer {
 
 class Regression final : public TextTarget {
  public:
-  explicit Regression(const TargetOptions& options) {
+  explicit Regression(const TargetOptions& options)
+      : benchmark_(options.benchmark), least_(options.least), most_(options.most) {
     if (!options.labels.empty() || options.label_smoothing != 0 || !options.class_weights.empty()) {
       throw usage_error(
           "--task=regression has no classes: --labels, --label_smoothing and --class_weights are "
@@ -112,14 +112,19 @@ class Regression final : public TextTarget {
         column.file, least, most, mean, squares / static_cast<double>(labels.size()));
   }
 
-  std::string fault(const RowLabel& label) const override {
-    if (label.list) return std::string(kNoList);
-    if (number_of(label.text)) return "";
-    return fmt::format("{} is no number from -{} to {}", quote(label.text), kLargest, kLargest);
+  std::string fault(const RowLabel& label) const override { return misfit(label); }
+  std::string misfit(const RowLabel& label) const override {
+    if (label.list) return TextTarget::misfit(label);
+    std::optional<float> value = number_of(label.text);
+    if (value && *value >= static_cast<float>(least_) && *value <= static_cast<float>(most_))
+      return "";
+    return fmt::format("{} is no number from {} to {}{}", quote(label.text), least_, most_,
+                       benchmark_.empty() ? "" : ", as those of " + benchmark_ + " are");
   }
 
   void put(Example& example, const RowLabel* label) const override {
-    std::optional<float> value = label && !label->list ? number_of(label->text) : std::nullopt;
+    bool sound = label && misfit(*label).empty();
+    std::optional<float> value = sound ? number_of(label->text) : std::nullopt;
     example["value"] = std::vector<float>{value.value_or(0)};
     if (value) example["gold"] = std::vector<std::string>{label->text};
   }
@@ -142,6 +147,10 @@ class Regression final : public TextTarget {
   std::unique_ptr<Rows> rows() const override { return std::make_unique<RegressionRows>(); }
   std::unique_ptr<Scorer> scorer() const override { return std::make_unique<RegressionScorer>(); }
   void describe(Json&) const override {}
+
+ private:
+  std::string benchmark_;
+  double least_, most_;
 };
 
 }  // namespace

@@ -133,7 +133,8 @@ Tensor logit_of(Tensor logits, Tensor label) {
 
 class SingleLabel final : public TextTarget {
  public:
-  explicit SingleLabel(TargetOptions options) : options_(std::move(options)) {
+  explicit SingleLabel(TargetOptions options)
+      : options_(std::move(options)), labels_(given_labels(options_, kLeastLabels)) {
     double smoothing = options_.label_smoothing;
     if (!(smoothing >= 0 && smoothing < 1)) {
       throw usage_error("--label_smoothing={}: a share from 0 to below 1 expected", smoothing);
@@ -141,11 +142,11 @@ class SingleLabel final : public TextTarget {
   }
 
   void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) override {
-    labels_ = std::make_shared<Labels>(
-        learn_labels(options_.labels, texts_of(labels), kLeastLabels, column));
+    labels_ = std::make_shared<Labels>(learn_labels(texts_of(labels), kLeastLabels, column));
   }
   void take(const JsonValue& description) override {
     labels_ = std::make_shared<Labels>(described_labels(description, kLeastLabels));
+    options_.labels.clear();  // the model's now
   }
   bool is_known() const override { return labels_ != nullptr; }
 
@@ -172,9 +173,9 @@ class SingleLabel final : public TextTarget {
   }
 
   std::string fault(const RowLabel& label) const override {
-    if (label.list) return std::string(kNoList);
+    if (label.list) return misfit(label);
     if (labels_->find(label.text) >= 0) return "";
-    return fmt::format("label {} is not among the model's: {}", quote(label.text), labels_->list());
+    return unknown_label(label.text, *labels_, options_);
   }
 
   void put(Example& example, const RowLabel* label) const override {

@@ -18,8 +18,12 @@
 
 namespace bertrain {
 
+inline constexpr double kLargestNumber = 1e6;  // its square is far from the largest float
+
 struct TargetOptions {
-  std::string labels;                 // all classes in their order, by commas; empty: as learnt
+  std::string labels;     // all classes in their order, by commas; empty: as learnt
+  std::string benchmark;  // whose `labels` or numbers they are; empty: the user's own
+  double least = -kLargestNumber, most = kLargestNumber;  // of a regression
   std::string class_weights;          // "balanced", or "name=weight,…"; empty: all count alike
   double label_smoothing = 0;         // share of the probability that is spread over all classes
   std::string label_separator = ",";  // between the classes of a row
@@ -48,16 +52,17 @@ inline float surprise_of(float probability) {
   return -std::log(std::max(probability, std::numeric_limits<float>::min()));
 }
 
-// Made for a new model by learn(), or for a trained one by take(); const after that.
+// Made for a new model by learn(), unless its labels were given, or for a trained one by take(); const
+// after that.
 class TextTarget {
  public:
   virtual ~TextTarget() = default;
 
-  // From the labels of the rows to train on. Throws Error where they make no task.
+  // From the labels of the rows to train on, where none were given. Throws Error where they make no task.
   virtual void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) = 0;
   // From what describe() said.
   virtual void take(const JsonValue& description) = 0;
-  virtual bool is_known() const = 0;  // after either
+  virtual bool is_known() const = 0;  // after any of these
   // Logs how the labels to train on are spread: what a model scores that has learnt nothing else.
   virtual void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const = 0;
   // Weights that depend on how often classes are trained on.
@@ -65,6 +70,8 @@ class TextTarget {
 
   // Whether an empty label is one; else it says that it is not known.
   virtual bool may_be_empty() const { return false; }
+  // What makes a label one of another kind of task, whatever the classes are; empty: nothing.
+  virtual std::string misfit(const RowLabel& label) const;
   // What is wrong with a label ("label 'x' is not among …"); empty: nothing.
   virtual std::string fault(const RowLabel& label) const = 0;
   // The schema's features of a row; zeros where the label is null or has a fault. A sound one is also

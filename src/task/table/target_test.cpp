@@ -22,7 +22,7 @@ const LabelColumn kColumn = {"t.tsv", "label"};
 
 std::shared_ptr<TextTarget> learnt(std::shared_ptr<TextTarget> target,
                                    const std::vector<RowLabel>& labels) {
-  target->learn(labels, kColumn);
+  if (!target->is_known()) target->learn(labels, kColumn);
   target->weigh(labels);
   return target;
 }
@@ -125,16 +125,39 @@ TEST(SingleLabel, ClassesInTheOrderThatWasGiven) {
   options.labels = "no, maybe,yes";
   auto target = learnt(make_single_label(options), {"yes", "no"});
   EXPECT_THAT(integers(put(*target, "yes"), "label"), ElementsAre(2));
-  EXPECT_THAT(message_of([&] {
-                learnt(make_single_label(options), {"yes", "other"});
-              }),
-              HasSubstr("has label 'other', which --labels=no, maybe,yes does not name"));
+  EXPECT_EQ(target->fault("other"),
+            "label 'other' is not among those of --labels: 'no', 'maybe', 'yes'");
+  Json description = {{"labels", {"a", "b"}}};
+  target->take(JsonValue(description, "bertrain.json", "task"));
+  EXPECT_EQ(target->fault("other"), "label 'other' is not among the model's: 'a', 'b'");
   options.labels = "a,b,a";
   EXPECT_THAT(message_of([&] { learnt(make_single_label(options), {"a"}); }),
               HasSubstr("named twice"));
   options.labels = "a,,b";
   EXPECT_THAT(message_of([&] { learnt(make_single_label(options), {"a"}); }),
               HasSubstr("a name is empty"));
+  options.labels = "a";
+  EXPECT_EQ(message_of([&] { make_single_label(options); }),
+            "--labels=a: a classifier needs two classes at least");
+}
+
+TEST(TextTarget, LabelsOfABenchmarkAreCalledSo) {
+  TargetOptions options;
+  options.labels = "0,1";
+  options.benchmark = "cola";
+  const char* expected =
+      "label '2' is not among those of cola: '0', '1'; --task=classification takes any";
+  EXPECT_EQ(make_single_label(options)->fault("2"), expected);
+  options.labels = "";
+  options.benchmark = "sts-b";
+  options.least = 0;
+  options.most = 5;
+  auto target = make_regression(options);
+  for (const char* sound : {"0", "5", "5.000", "2.5"}) EXPECT_EQ(target->fault(sound), "") << sound;
+  for (const char* bad : {"5.01", "-1", "x"}) {
+    EXPECT_THAT(target->fault(bad), HasSubstr("is no number from 0 to 5, as those of sts-b are"));
+    EXPECT_FALSE(put(*target, bad).contains("gold")) << bad;
+  }
 }
 
 // Scores `rows` rows, of which the first `odd` have gold "b", all predicted as "a" but `right` of those.

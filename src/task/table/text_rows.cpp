@@ -61,9 +61,22 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
 }
 
 bool TextRowReader::next(TextRow& row) {
-  do {
-    if (!rows_->next(fields_)) return false;
-  } while (only_ && fields_.at(*only_) != only_value_ && ++others_ > 0);
+  while (rows_->next(fields_)) {
+    if (only_ && fields_.at(*only_) != only_value_) {
+      ++others_;
+      continue;
+    }
+    try {
+      take(row);
+      return true;
+    } catch (const Error& e) {
+      rows_->refuse(e);
+    }
+  }
+  return false;
+}
+
+void TextRowReader::take(TextRow& row) {
   row.line = rows_->line_number();
   row.label = label();
   if (renamed_ && row.label && row.label->text == renamed_->first) row.label = renamed_->second;
@@ -71,7 +84,8 @@ bool TextRowReader::next(TextRow& row) {
   row.id = id_ ? fields_.at(*id_) : std::string();
   row.text_b = text_b_ ? fields_.at(*text_b_) : std::string();
   row.text = std::move(fields_.at(*text_));
-  return true;
+  std::string fault = fault_of_ ? fault_of_(row) : "";
+  if (!fault.empty()) throw error("{}: {}", rows_->place(), fault);
 }
 
 std::optional<RowLabel> TextRowReader::label() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ class TextRowReader {
   TextRowReader(const std::string& uri, const TextColumns& columns, const RowOptions& options,
                 bool label_optional);
 
+  // What makes a row a bad one beyond what cannot be read: its answer for each row, "" where it is none.
+  void require(std::function<std::string(const TextRow& row)> fault_of) {
+    fault_of_ = std::move(fault_of);
+  }
+
   bool next(TextRow& row);  // false at the end
   bool has_label() const { return label_.has_value(); }
   const RowReader& rows() const { return *rows_; }
@@ -52,6 +58,7 @@ class TextRowReader {
   void report() const;
 
  private:
+  void take(TextRow& row);                // from fields_
   std::optional<RowLabel> label() const;  // of the row last read
 
   std::string label_name_;  // empty: there is none to look for
@@ -61,6 +68,7 @@ class TextRowReader {
   std::optional<std::pair<std::string, std::string>> renamed_;
   uint64_t others_ = 0;  // rows without that value
   std::vector<std::string> fields_;
+  std::function<std::string(const TextRow& row)> fault_of_;  // empty: every row will do
 };
 
 }  // namespace bertrain
