@@ -1,13 +1,13 @@
 // Chunks of rows, tokenized side by side and taken in order.
 #include "task/choice/choice_stream.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "data/chunked_stream.h"
 #include "task/choice/choice_data.h"
 
 namespace bertrain {
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kChunk = 1024;  // rows: enough to keep the cores busy, few to hold
 
-class AsRead final : public Stream<Example> {
+class AsRead final : public ChunkedStream {
  public:
   AsRead(std::unique_ptr<ChoiceRowReader> reader, std::shared_ptr<const PairEncoder> encoder,
          int64_t places, int64_t most, std::shared_ptr<ToldOnce> told, size_t chunk)
@@ -26,17 +26,8 @@ class AsRead final : public Stream<Example> {
         told_(std::move(told)),
         chunk_(chunk) {}
 
-  std::optional<Example> next() override {
-    if (ready_.empty()) fill();
-    if (ready_.empty()) return std::nullopt;
-    Example example = std::move(ready_.front());
-    ready_.pop_front();
-    return example;
-  }
-
   uint64_t skip(uint64_t count) override {
-    uint64_t skipped = std::min<uint64_t>(count, ready_.size());
-    ready_.erase(ready_.begin(), ready_.begin() + static_cast<int64_t>(skipped));
+    uint64_t skipped = drop_ready(count);
     ChoiceRow row;
     for (; skipped < count && read(row); ++skipped) ++row_;
     return skipped;
@@ -45,8 +36,8 @@ class AsRead final : public Stream<Example> {
  private:
   bool read(ChoiceRow& row) { return left_ > 0 && reader_->next(row) && left_-- > 0; }
 
-  void fill() {
-    if (ended_) return;
+  bool fill(std::deque<Example>& ready) override {
+    if (ended_) return false;
     std::vector<ChoiceRow> rows;
     ChoiceRow row;
     while (rows.size() < chunk_ && read(row)) rows.push_back(std::move(row));
@@ -59,10 +50,11 @@ class AsRead final : public Stream<Example> {
     choices_ += inputs.size();
     auto each = static_cast<size_t>(reader_->choices());
     for (size_t i = 0; i < rows.size(); ++i) {
-      ready_.push_back(choice_example(std::span(parts).subspan(i * each, each), places_,
-                                      rows[i].label, rows[i].id, row_++));
+      ready.push_back(choice_example(std::span(parts).subspan(i * each, each), places_,
+                                     rows[i].label, rows[i].id, row_++));
     }
     if (rows.empty()) end();
+    return !rows.empty();
   }
 
   void end() {
@@ -77,7 +69,6 @@ class AsRead final : public Stream<Example> {
   int64_t places_, left_;  // left_: rows to read
   std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
-  std::deque<Example> ready_;
   int64_t row_ = 0;
   uint64_t cut_ = 0, choices_ = 0;
   bool ended_ = false;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/first_failure.h"
 #include "base/log.h"
+#include "data/chunked_stream.h"
 
 namespace bertrain {
 namespace {
@@ -46,7 +47,7 @@ std::vector<TextRow> read_chunk(TextRowReader& reader, size_t count) {
   return rows;
 }
 
-class AsRead final : public Stream<Example> {
+class AsRead final : public ChunkedStream {
  public:
   AsRead(std::unique_ptr<TextRowReader> reader, std::shared_ptr<const LongTextEncoder> encoder,
          std::shared_ptr<const TextTarget> target, std::shared_ptr<ToldOnce> told, size_t chunk)
@@ -57,28 +58,17 @@ class AsRead final : public Stream<Example> {
         chunk_(chunk),
         lengths_(encoder_->how()) {}
 
-  std::optional<Example> next() override {
-    if (ready_.empty() && !fill()) return std::nullopt;
-    Example example = std::move(ready_.front());
-    ready_.pop_front();
-    return example;
-  }
-
   uint64_t skip(uint64_t count) override {
-    uint64_t skipped = std::min<uint64_t>(count, ready_.size());
-    ready_.erase(ready_.begin(), ready_.begin() + static_cast<int64_t>(skipped));
     // How many examples a row has is known from its pieces alone.
-    if (encoder_->how() == LongText::windows) {
-      while (skipped < count && next()) ++skipped;
-      return skipped;
-    }
+    if (encoder_->how() == LongText::windows) return ChunkedStream::skip(count);
+    uint64_t skipped = drop_ready(count);
     TextRow row;
     for (; skipped < count && reader_->next(row); ++skipped) ++row_;
     return skipped;
   }
 
  private:
-  bool fill() {
+  bool fill(std::deque<Example>& ready) override {
     if (ended_) return false;
     std::vector<TextRow> rows = read_chunk(*reader_, chunk_);
     std::vector<EncodedText> texts = encode_all(*encoder_, rows, reader_->rows().uri());
@@ -94,7 +84,7 @@ class AsRead final : public Stream<Example> {
       lengths_.add(texts[i]);
       const std::vector<PairInput>& inputs = texts[i].inputs;
       for (size_t w = 0; w < inputs.size(); ++w) {
-        Example& window = ready_.emplace_back(example);
+        Example& window = ready.emplace_back(example);
         add_input(window, inputs[w].ids.data(), inputs[w].ids.size(), inputs[w].first);
         add_window(window, w, inputs.size());
       }
@@ -121,7 +111,6 @@ class AsRead final : public Stream<Example> {
   std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
   TextLengths lengths_;
-  std::deque<Example> ready_;
   int64_t row_ = 0;
   uint64_t unknown_ = 0;
   bool ended_ = false;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/first_failure.h"
 #include "base/quote.h"
+#include "data/chunked_stream.h"
 
 namespace bertrain {
 namespace {
@@ -50,7 +51,7 @@ void add_note(Example& example, size_t first, size_t count, size_t words) {
                                            static_cast<int64_t>(words)};
 }
 
-class AsRead final : public Stream<Example> {
+class AsRead final : public ChunkedStream {
  public:
   AsRead(std::string uri, const ConllColumns& columns, InvalidUtf8 invalid,
          std::shared_ptr<const WordPieces> pieces, std::shared_ptr<const Labels> labels,
@@ -63,26 +64,13 @@ class AsRead final : public Stream<Example> {
         told_(std::move(told)),
         chunk_(chunk) {}
 
-  std::optional<Example> next() override {
-    if (ready_.empty() && !fill()) return std::nullopt;
-    Example example = std::move(ready_.front());
-    ready_.pop_front();
-    return example;
-  }
-
-  uint64_t skip(uint64_t count) override {
-    uint64_t skipped = 0;
-    while (skipped < count && next()) ++skipped;
-    return skipped;
-  }
-
  private:
-  bool fill() {
+  bool fill(std::deque<Example>& ready) override {
     std::vector<ConllSentence> sentences = read_chunk(reader_, chunk_);
     std::vector<std::vector<TagWindow>> all = cut_all(*pieces_, sentences);
     for (size_t i = 0; i < sentences.size(); ++i) {
-      for (const TagWindow& window : all[i]) add(window, sentences[i]);
-      Example& last = ready_.back();
+      for (const TagWindow& window : all[i]) ready.push_back(example(window, sentences[i]));
+      Example& last = ready.back();
       if (std::optional<size_t> column = reader_.tag_column()) {
         last["tag_column"] = std::vector<int64_t>{static_cast<int64_t>(*column)};
       }
@@ -97,7 +85,7 @@ class AsRead final : public Stream<Example> {
     return !sentences.empty();
   }
 
-  void add(const TagWindow& window, const ConllSentence& sentence) {
+  Example example(const TagWindow& window, const ConllSentence& sentence) const {
     Example example;
     add_ids(example, window.ids.data(), window.ids.size());
     size_t first = window.first_word, count = window.positions.size();
@@ -119,7 +107,7 @@ class AsRead final : public Stream<Example> {
     example["tags"] = std::move(tags);
     example["tag_weights"] = std::move(weights);
     example["row"] = std::vector<int64_t>{row_};
-    ready_.push_back(std::move(example));
+    return example;
   }
 
   void end() {
@@ -141,7 +129,6 @@ class AsRead final : public Stream<Example> {
   std::shared_ptr<const Labels> labels_;
   std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
-  std::deque<Example> ready_;
   int64_t row_ = 0;
   uint64_t words_ = 0, cut_ = 0;
 };
