@@ -30,17 +30,11 @@ TaggingOptions tagging_of(const ClassificationOptions& table, const TagColumns& 
         name);
   }
   TaggingOptions o;
+  static_cast<DataOptions&>(o) = table;
   o.columns = columns;
-  o.train_file = table.train_file;
-  o.dev_file = table.dev_file;
-  o.test_file = table.test_file;
-  o.input_meta_data_path = table.input_meta_data_path;
   o.labels = table.target.labels;
   o.invalid_utf8 = table.invalid_utf8;
   o.dev_fraction = table.dev_fraction;
-  o.train_fraction = table.train_fraction;
-  o.limit = table.limit;
-  o.max_seq_length = table.max_seq_length;
   o.classifier_dropout = table.classifier_dropout;
   return o;
 }

@@ -21,10 +21,7 @@ void refuse_others_options(const TaskFlags& o) {
   };
   TaskFlags given = o;
   // Flags that mean the same for both.
-  given.classification.train_file = given.classification.dev_file = "";
-  given.classification.test_file = given.classification.input_meta_data_path = "";
-  given.classification.max_seq_length = given.classification.limit = 0;
-  given.classification.train_fraction = 1;
+  static_cast<DataOptions&>(given.classification) = {};
   given.classification.classifier_dropout = untouched.classification.classifier_dropout;
   // Windows of a table's texts are as far apart as its own checks allow.
   if (!squad && o.task != "tagging") given.squad.doc_stride = 0;
@@ -77,13 +74,7 @@ void refuse_for_records(const TaskFlags& o) {
 
 SquadOptions squad_options(const TaskFlags& o) {
   SquadOptions squad = o.squad;
-  squad.train_file = o.classification.train_file;
-  squad.dev_file = o.classification.dev_file;
-  squad.test_file = o.classification.test_file;
-  squad.input_meta_data_path = o.classification.input_meta_data_path;
-  squad.max_seq_length = o.classification.max_seq_length;
-  squad.limit = o.classification.limit;
-  squad.train_fraction = o.classification.train_fraction;
+  static_cast<DataOptions&>(squad) = o.classification;
   return squad;
 }
 

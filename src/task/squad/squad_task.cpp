@@ -220,19 +220,11 @@ void SquadTask::check_options() const {
       throw usage_error("--{}={}: a number from 1 to {} expected", name, value, kMost);
     }
   }
-  if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
-  if (!(options_.train_fraction > 0 && options_.train_fraction <= 1)) {
-    throw usage_error("--train_fraction={}: a share above 0, and at most 1, expected",
-                      options_.train_fraction);
-  }
+  check_data_options(options_, config_.positions());
   if (options_.span_loss != "tokens" && options_.span_loss != "padded") {
     throw usage_error("--span_loss={}: tokens or padded expected", options_.span_loss);
   }
   parse_unit(options_.score_unit);
-  if (options_.max_seq_length > config_.positions()) {
-    throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                      options_.max_seq_length, config_.positions());
-  }
   if (config_.type_vocab_size < 2) {
     throw usage_error(
         "question and context need two token types, and the model's type_vocab_size is {}",

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/config.h"
+#include "task/data_options.h"
 #include "task/squad/squad_answers.h"
 #include "task/task.h"
 #include "text/tokenizer.h"
@@ -13,14 +14,7 @@
 namespace bertrain {
 
 // 0, "" and absent mean: as the model was trained, else what the help says.
-struct SquadOptions {
-  // What other tasks have flags of the same names for.
-  std::string train_file, dev_file, test_file;  // test_file: questions to answer
-  std::string input_meta_data_path;             // of train_file's records
-  int64_t max_seq_length = 0;                   // 0: 384, or the model's positions if less
-  int64_t limit = 0;                            // questions of each file, from its start; 0: all
-  double train_fraction = 1;  // of the questions to train on, by a hash of the question
-
+struct SquadOptions : DataOptions {  // max_seq_length 0: 384, or the model's positions if less
   int64_t doc_stride = 0, max_query_length = 0, n_best_size = 0, max_answer_length = 0;
   std::optional<bool> version_2_with_negative;
   std::string null_score_diff_threshold, score_unit;

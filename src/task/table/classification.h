@@ -8,32 +8,27 @@
 #include <vector>
 
 #include "model/config.h"
+#include "task/data_options.h"
 #include "task/table/target.h"
 #include "task/task.h"
 #include "text/tokenizer.h"
 
 namespace bertrain {
 
-inline constexpr double kMostClassifierDropout = 0.999;  // as of the other rates of a model
-
 inline constexpr const char* kLongTextHelp =
     "what is read of a text beyond the model's length: head (its beginning), head_tail (a quarter "
     "from its beginning, the rest from its end) or windows (all, in windows --doc_stride apart, "
     "whose predictions' mean is the row's) (default: head, or as in training)";
 
-struct ClassificationOptions {
-  std::string input_meta_data_path;             // of train_file's records
-  std::string layout;                           // a name that find_layout knows; empty: own tables
-  std::string data_dir;                         // its folder
-  std::string train_file, dev_file, test_file;  // test_file: rows to predict, "-" standard input
+struct ClassificationOptions : DataOptions {
+  std::string layout;    // a name that find_layout knows; empty: own tables
+  std::string data_dir;  // its folder
   std::string text_column, text_b_column, label_column, id_column;
   std::string format;          // "tsv", "csv", "jsonl"; empty: by the name's ending
   std::string trained_format;  // for names whose ending says nothing; empty: tsv
   std::optional<bool> header;  // absent: as the description says, else there is one
   std::string bad_rows = "fail", invalid_utf8 = "error";
-  double dev_fraction = 0.05, train_fraction = 1;
-  int64_t limit = 0;
-  int64_t max_seq_length = 0;
+  double dev_fraction = 0.05;
   std::string long_text;   // "head", "head_tail", "windows"; empty: as trained, else head
   int64_t doc_stride = 0;  // of windows; 0: as trained, else half of one
   double classifier_dropout = 0.1;

@@ -25,22 +25,9 @@ RowOptions row_options(const ClassificationOptions& o, bool header, bool blank_i
 }
 
 void check_ranges(const ClassificationOptions& o, int64_t positions) {
-  if (!(o.dev_fraction >= 0 && o.dev_fraction < 1)) {
-    throw usage_error("--dev_fraction={} is not a share from 0 to below 1", o.dev_fraction);
-  }
-  if (!(o.train_fraction > 0 && o.train_fraction <= 1)) {
-    throw usage_error("--train_fraction={}: a share above 0, and at most 1, expected",
-                      o.train_fraction);
-  }
-  if (o.limit < 0) throw usage_error("--limit={}: 0 or more expected", o.limit);
-  if (!(o.classifier_dropout >= 0 && o.classifier_dropout <= kMostClassifierDropout)) {
-    throw usage_error("--classifier_dropout={}: a share from 0 to {} expected",
-                      o.classifier_dropout, kMostClassifierDropout);
-  }
-  if (o.max_seq_length > positions) {
-    throw usage_error("--max_seq_length={} is beyond the model's {} positions", o.max_seq_length,
-                      positions);
-  }
+  check_data_options(o, positions);
+  check_dev_fraction(o.dev_fraction);
+  check_classifier_dropout(o.classifier_dropout);
 }
 
 LongText long_text_of(const ClassificationOptions& o) {

@@ -12,7 +12,6 @@
 #include "storage/storage.h"
 #include "task/encoder_inputs.h"
 #include "task/share.h"
-#include "task/table/classification.h"
 #include "task/table/label_list.h"
 #include "task/table/recorded_texts.h"
 #include "task/tagging/recorded_tags.h"
@@ -43,14 +42,9 @@ class Tagging final : public Task {
     if (options_.max_seq_length == 0) {
       options_.max_seq_length = std::min<int64_t>(128, config_.positions());
     }
-    if (options_.max_seq_length > config_.positions()) {
-      throw usage_error("--max_seq_length={} is beyond the model's {} positions",
-                        options_.max_seq_length, config_.positions());
-    }
-    require_share("dev_fraction", options_.dev_fraction, 0, kAlmostAll);
-    require_share("train_fraction", options_.train_fraction, kLeastShare, 1);
-    if (options_.limit < 0) throw usage_error("--limit={}: 0 or more expected", options_.limit);
-    require_share("classifier_dropout", options_.classifier_dropout, 0, kMostClassifierDropout);
+    check_data_options(options_, config_.positions());
+    check_dev_fraction(options_.dev_fraction);
+    check_classifier_dropout(options_.classifier_dropout);
     pieces_ = std::make_shared<WordPieces>(*tokenizer_, options_.max_seq_length);
     refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
                     options_.test_file});
@@ -138,11 +132,6 @@ class Tagging final : public Task {
   }
 
  private:
-  static void require_share(std::string_view name, double value, double least, double most) {
-    if (value >= least && value <= most) return;
-    throw usage_error("--{}={}: a share from {} to {} expected", name, value, least, most);
-  }
-  static constexpr double kLeastShare = 1e-6, kAlmostAll = 1 - kLeastShare;  // as shares are drawn
   void take(const JsonValue& description);
   void load_train();
   void load_dev();

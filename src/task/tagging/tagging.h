@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "model/config.h"
+#include "task/data_options.h"
 #include "task/task.h"
 #include "text/tokenizer.h"
 
@@ -25,15 +26,11 @@ struct TagColumns {
   }
 };
 
-struct TaggingOptions {
-  std::string train_file, dev_file, test_file;  // test_file: to predict, "-" standard input
-  std::string input_meta_data_path;             // of train_file's records
+struct TaggingOptions : DataOptions {  // max_seq_length 0: as described, else 128, or the model's
   TagColumns columns;
   std::string labels;  // all tags in their order, by commas
   std::string invalid_utf8 = "error";
-  double dev_fraction = 0.05, train_fraction = 1;
-  int64_t limit = 0;           // sentences of each file; 0: all
-  int64_t max_seq_length = 0;  // 0: as described, else 128, or the model's
+  double dev_fraction = 0.05;
   double classifier_dropout = 0.1;
 };
 
