@@ -2,6 +2,7 @@
 #include "cli/submission.h"
 
 #include "base/log.h"
+#include "storage/file_group.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -18,6 +19,7 @@ std::string answer_of(const Example& row) {
 
 std::vector<std::string> write_submission(const TableLayout& layout, const std::string& data_dir,
                                           const std::string& folder, InferenceOptions how) {
+  FileGroup files;  // matched and mismatched ones are of one model
   std::vector<std::string> written;
   for (const TableLayout::File& file : layout.files) {
     if (file.submission.empty()) continue;
@@ -28,16 +30,16 @@ std::vector<std::string> write_submission(const TableLayout& layout, const std::
     }
     TrainedModel model(how, "test", kBatch);
     std::string name = join_path(folder, file.submission);
-    std::unique_ptr<Writer> writer = storage_for(name).create(name, Exists::replace);
-    auto append = [&](const std::string& line) { writer->append(std::as_bytes(std::span(line))); };
+    Writer& writer = files.create(name);
+    auto append = [&](const std::string& line) { writer.append(std::as_bytes(std::span(line))); };
     append("index\tprediction\n");
     uint64_t index = 0;
     model.run(false, 0, [&](const Example& row) {
       append(fmt::format("{}\t{}\n", index++, answer_of(row)));
     });
-    writer->commit();
     written.push_back(name);
   }
+  files.commit();
   return written;
 }
 
