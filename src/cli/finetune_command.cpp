@@ -15,6 +15,7 @@
 #include "cli/training_run.h"
 #include "task/catalog/catalog.h"
 #include "task/table/layouts.h"
+#include "task/table/table_source.h"
 #include "train/signals.h"
 
 namespace bertrain {

@@ -18,6 +18,7 @@
 #include "task/meta_data.h"
 #include "task/recorded.h"
 #include "task/table/layouts.h"
+#include "task/table/table_source.h"
 
 namespace bertrain {
 namespace {

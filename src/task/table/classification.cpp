@@ -21,6 +21,7 @@
 #include "task/table/long_text.h"
 #include "task/table/recorded_texts.h"
 #include "task/table/table_options.h"
+#include "task/table/table_source.h"
 #include "task/table/text_data.h"
 #include "task/table/window_rows.h"
 #include "tensor/ops/ops.h"
@@ -31,22 +32,21 @@ namespace {
 
 class Classification final : public Task {
  public:
-  Classification(std::string_view kind, ClassificationOptions options, const BertConfig& config,
+  Classification(std::string_view kind, ClassificationOptions from, const BertConfig& config,
                  std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
                  const std::string& described_in)
       : kind_(kind),
-        target_(make_target(kind, target_options(options))),
-        options_(std::move(options)),
-        test_label_optional_(!options_.train_file.empty() || options_.label_column.empty()),
+        target_(make_target(kind, target_options(from))),
+        source_(std::move(from)),
+        test_label_optional_(!source_.options().train_file.empty() ||
+                             source_.options().label_column.empty()),
         config_(config),
         tokenizer_(std::move(tokenizer)) {
-    use_layout(options_.layout);
     if (description != nullptr) take(JsonValue(*description, described_in, "task"));
-    if (!options_.input_meta_data_path.empty()) take_meta_data();
-    columns_ = columns_of("train");
-    test_columns_ = columns_of("test");
+    if (!options().input_meta_data_path.empty()) take_meta_data();
+    columns_ = source_.columns("train");
     bool pairs = !columns_.text_b.empty();
-    if (options_.max_seq_length == 0) {
+    if (options().max_seq_length == 0) {
       int64_t positions = config_.positions(),
               least = PairEncoder::least_length(tokenizer_->special(), pairs);
       if (positions < least) {
@@ -56,7 +56,7 @@ class Classification final : public Task {
             positions, pairs ? "a pair of texts" : "a text", least, tokenizer_->special().classify,
             tokenizer_->special().separate);
       }
-      options_.max_seq_length = std::min<int64_t>(128, positions);
+      source_.set_max_seq_length(std::min<int64_t>(128, positions));
     }
     if (pairs && config_.type_vocab_size < tokenizer_->special().segments) {
       throw usage_error(
@@ -64,12 +64,12 @@ class Classification final : public Task {
           "type_vocab_size is {}; a model with two is needed, or texts in one column",
           columns_.text_b, config_.type_vocab_size);
     }
-    check_ranges(options_, config_.positions());
-    long_text_ = long_text_of(options_);
-    encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options_.max_seq_length, pairs,
-                                                 long_text_, options_.doc_stride);
-    refuse_records({meta_ ? "" : options_.train_file, takes_records() ? "" : options_.dev_file,
-                    options_.test_file});
+    check_ranges(options(), config_.positions());
+    long_text_ = long_text_of(options());
+    encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options().max_seq_length, pairs,
+                                                 long_text_, options().doc_stride);
+    refuse_records({meta_ ? "" : options().train_file, takes_records() ? "" : options().dev_file,
+                    options().test_file});
     load();
   }
 
@@ -77,7 +77,7 @@ class Classification final : public Task {
     std::vector<std::string> names;
     if (train_) names.emplace_back("train");
     for (const auto& [split, data] : dev_) names.push_back(split);
-    if (!options_.test_file.empty()) names.emplace_back("test");
+    if (!options().test_file.empty()) names.emplace_back("test");
     return names;
   }
 
@@ -88,16 +88,13 @@ class Classification final : public Task {
   ExampleStream examples(std::string_view split) const override {
     if (split == "train" && train_) return stream(train_);
     if (auto dev = find_dev(split)) return stream(dev);
-    if (split == "test" && !options_.test_file.empty()) {
-      bool once = is_read_once(options_.test_file);
+    if (split == "test" && !options().test_file.empty()) {
+      bool once = is_read_once(options().test_file);
       if (once) {
         check(!input_taken_, "a pipe is read once: its lengths cannot be sampled before");
         input_taken_ = true;
       }
-      auto reader = std::make_unique<TextRowReader>(options_.test_file, test_columns_,
-                                                    row_options(options_, header_of("test"), true),
-                                                    test_label_optional_);
-      return stream_texts(std::move(reader), encoder_, target_, told_, once);
+      return stream_texts(open_test(), encoder_, target_, told_, once);
     }
     throw error("there are no examples for '{}': no file was given for it", split);
   }
@@ -108,12 +105,12 @@ class Classification final : public Task {
     return std::nullopt;
   }
 
-  int64_t max_seq_length() const override { return options_.max_seq_length; }
+  int64_t max_seq_length() const override { return options().max_seq_length; }
   int64_t max_targets() const override { return 0; }
 
   Outputs build(const Scope& scope, const Inputs& batch) const override {
     Tensor hidden = bert(scope, config_, encoder_slots(batch));  // [R, S, H]
-    ClassifierHead head{target_->outputs(), options_.classifier_dropout};
+    ClassifierHead head{target_->outputs(), options().classifier_dropout};
     Tensor number = batch.at("example_number");
     Tensor pooled =
         classifier_input(scope, config_, head, hidden, batch.at("first_slot"), number);  // [E, H]
@@ -129,21 +126,11 @@ class Classification final : public Task {
   Json describe() const override {
     Json description = {{"task", kind_}};
     target_->describe(description);
-    if (layout_) {
-      description["layout"] = layout_->name;  // which tells the columns of each of its files
-    } else {
-      description.update({{"text_column", columns_.text},
-                          {"text_b_column", columns_.text_b},
-                          {"label_column", columns_.label},
-                          {"id_column", columns_.id},
-                          {"header", options_.header.value_or(true)}});
-    }
-    description.update(
-        {{"format", options_.format.empty() ? options_.trained_format : options_.format},
-         {"max_seq_length", options_.max_seq_length},
-         {"long_text", name_of(long_text_)},
-         {"classifier_dropout", options_.classifier_dropout}});
-    if (options_.doc_stride > 0) description["doc_stride"] = options_.doc_stride;
+    source_.describe(description);
+    description.update({{"max_seq_length", options().max_seq_length},
+                        {"long_text", name_of(long_text_)},
+                        {"classifier_dropout", options().classifier_dropout}});
+    if (options().doc_stride > 0) description["doc_stride"] = options().doc_stride;
     return description;
   }
 
@@ -170,15 +157,12 @@ class Classification final : public Task {
     check(kind == "classification", "a kind of label");
     return make_single_label(o);
   }
-  void use_layout(const std::string& name);
-  TextColumns columns_of(std::string_view split) const;
-  bool header_of(std::string_view split) const {
-    return options_.header.value_or(layout_ ? layout_->file(split).header : true);
-  }
+  const ClassificationOptions& options() const { return source_.options(); }
   void take(const JsonValue& description);
   void load();
-  void load_dev(const std::string& split, const std::string& file, const TextColumns& columns,
-                bool header);
+  void load_dev(const TableSource::Table& table);
+  std::unique_ptr<TextRowReader> open(const std::string& file, std::string_view split) const;
+  std::unique_ptr<TextRowReader> open_test() const;
   std::shared_ptr<TextData> find_dev(std::string_view split) const {
     for (const auto& [name, data] : dev_) {
       if (name == split) return data;
@@ -191,7 +175,7 @@ class Classification final : public Task {
   void take_meta_data();
   // Whether a file to evaluate on may have numbers of labels, which records of other rows may have in
   // another order than these.
-  bool takes_records() const { return meta_ || options_.train_file.empty(); }
+  bool takes_records() const { return meta_ || options().train_file.empty(); }
   std::shared_ptr<TextData> read_recorded(const std::string& file,
                                           std::optional<uint64_t> expected) const;
   void load_recorded_train();
@@ -199,14 +183,13 @@ class Classification final : public Task {
 
   std::string kind_;
   std::shared_ptr<TextTarget> target_;
-  ClassificationOptions options_;
+  TableSource source_;
   // A label column that was named for the rows to predict, and not for those to train on, must be
   // in them.
   bool test_label_optional_;
   BertConfig config_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  const TableLayout* layout_ = nullptr;  // null: own tables
-  TextColumns columns_, test_columns_;
+  TextColumns columns_;  // of the table to train on
   LongText long_text_ = LongText::head;
   std::shared_ptr<const LongTextEncoder> encoder_;
   std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();
@@ -216,119 +199,57 @@ class Classification final : public Task {
   mutable bool input_taken_ = false;  // a stream of a file that is read once was given out
 };
 
-// A benchmark's own tables, where no others are named.
-void Classification::use_layout(const std::string& name) {
-  if (name.empty()) return;
-  layout_ = find_layout(name);
-  check(layout_ != nullptr, "a layout that there is");
-  if (options_.trained_format.empty()) options_.trained_format = layout_->format;
-  if (options_.data_dir.empty()) return;
-  if (!exists(join_path(options_.data_dir, layout_->file("train").name))) {
-    throw usage_error("--data_dir={}: {} is not there, which {} has", options_.data_dir,
-                      layout_->file("train").name, name);
-  }
-  if (options_.train_file.empty()) {
-    options_.train_file = join_path(options_.data_dir, layout_->file("train").name);
-    require_layout(*layout_, layout_->file("train"), options_.train_file);
-  }
-}
-
-// Those that the options name, else the layout's, else our own.
-TextColumns Classification::columns_of(std::string_view split) const {
-  TextColumns columns;
-  columns.text = "text";
-  columns.label = "label";
-  if (layout_) columns = layout_->file(split).columns;
-  auto given = [](const std::string& option, std::string& column) {
-    if (!option.empty()) column = option;
-  };
-  given(options_.text_column, columns.text);
-  given(options_.text_b_column, columns.text_b);
-  given(options_.label_column, columns.label);
-  given(options_.id_column, columns.id);
-  return columns;
-}
-
-// What the options leave open is as it was when the model was trained.
 void Classification::take(const JsonValue& description) {
   target_->take(description);
-  if (std::optional<JsonValue> found = description.find("layout")) {
-    if (!find_layout(found->text())) found->fail("the name of a benchmark's tables");
-    if (!layout_) use_layout(found->text());
-  }
-  auto fill = [&](std::string& option, const char* key) {
-    if (!option.empty()) return;
-    if (std::optional<JsonValue> found = description.find(key)) option = found->text();
-  };
-  fill(options_.text_column, "text_column");
-  fill(options_.text_b_column, "text_b_column");
-  fill(options_.label_column, "label_column");
-  fill(options_.id_column, "id_column");
-  if (std::optional<JsonValue> found = description.find("header"); found && !options_.header) {
-    options_.header = found->truth();
-  }
-  if (std::optional<JsonValue> found = description.find("format");
-      found && !found->text().empty()) {
-    if (!is_row_format(found->text())) found->fail("tsv, csv or jsonl");
-    options_.trained_format = found->text();
-  }
-  if (auto found = description.find("long_text"); found && options_.long_text.empty()) {
-    options_.long_text = found->text();
-    if (!find_long_text(options_.long_text)) found->fail("head, head_tail or windows");
-    // The distance of its windows is no option of another way.
-    if (auto stride = description.find("doc_stride"); stride && options_.doc_stride == 0) {
-      options_.doc_stride = stride->integer(1, kMostStride);
-    }
-  }
-  if (options_.max_seq_length > 0) return;
-  if (std::optional<JsonValue> found = description.find("max_seq_length")) {
-    options_.max_seq_length = found->integer(1, config_.positions());
-  }
+  source_.take(description, config_.positions());
 }
 
 void Classification::load() {
   refuse_pipes();
   if (meta_) {
     load_recorded_train();
-  } else if (!options_.train_file.empty()) {
+  } else if (!options().train_file.empty()) {
     load_train();
   }
   if (!target_->is_known()) {
     throw usage_error("the labels are not known: give --train_file, or a model that has them");
   }
-  if (!options_.dev_file.empty()) {
-    load_dev("dev", options_.dev_file, columns_of("dev"), header_of("dev"));
-  } else if (layout_ && !options_.data_dir.empty()) {
-    for (const TableLayout::File& file : layout_->files) {
-      if (!file.split.starts_with("dev")) continue;
-      std::string path = join_path(options_.data_dir, file.name);
-      require_layout(*layout_, file, path);
-      load_dev(file.split, path, columns_of(file.split), header_of(file.split));
-    }
-  }
+  for (const TableSource::Table& table : source_.dev_tables()) load_dev(table);
   for (auto& [split, data] : dev_) data->set_target(target_);
-  if (!options_.test_file.empty() && !is_read_once(options_.test_file)) {
-    // Only to see now that the file is there and has the columns.
-    TextRowReader reader(options_.test_file, test_columns_,
-                         row_options(options_, header_of("test"), true), test_label_optional_);
+  if (!options().test_file.empty() && !is_read_once(options().test_file)) {
+    open_test();  // only to see now that the file is there and has the columns
   }
 }
 
-void Classification::load_dev(const std::string& split, const std::string& file,
-                              const TextColumns& columns, bool header) {
+// Of rows that need a label, those without one are bad ones.
+std::unique_ptr<TextRowReader> Classification::open(const std::string& file,
+                                                    std::string_view split) const {
+  auto reader = std::make_unique<TextRowReader>(
+      file, source_.columns(split), row_options(options(), source_.has_header(split), false),
+      false);
+  reader->require([this](const TextRow& row) { return label_fault(row); });
+  return reader;
+}
+
+std::unique_ptr<TextRowReader> Classification::open_test() const {
+  return std::make_unique<TextRowReader>(options().test_file, source_.columns("test"),
+                                         row_options(options(), source_.has_header("test"), true),
+                                         test_label_optional_);
+}
+
+void Classification::load_dev(const TableSource::Table& table) {
+  const std::string& file = table.file;
   if (takes_records() && is_recorded(file, meta_ ? &*meta_ : nullptr)) {
     auto rows = meta_ ? meta_->eval_rows : std::nullopt;
-    dev_.emplace_back(split, read_recorded(file, rows));
+    dev_.emplace_back(table.split, read_recorded(file, rows));
     return;
   }
   auto data = std::make_shared<TextData>(file, long_text_);
-  TextRowReader reader(file, columns, row_options(options_, header, false), false);
-  reader.require([this](const TextRow& row) { return label_fault(row); });
-  load_texts(reader, *encoder_, options_.limit,
+  load_texts(*open(file, table.split), *encoder_, options().limit,
              [&](const EncodedText& input, TextRow row) { data->add(input, std::move(row)); });
   if (data->size() == 0) throw error("{}: there is no row to evaluate on", file);
   data->report();
-  dev_.emplace_back(split, std::move(data));
+  dev_.emplace_back(table.split, std::move(data));
 }
 
 // Why a row can be neither learnt from nor scored; empty: it can.
@@ -348,30 +269,30 @@ std::string Classification::label_fault(const TextRow& row) const {
 
 // Before a pipe is read to its end.
 void Classification::refuse_pipes() const {
-  if (options_.train_file.empty()) return;
-  for (const std::string& file : {options_.train_file, options_.dev_file}) {
+  if (options().train_file.empty()) return;
+  for (const std::string& file : {options().train_file, options().dev_file}) {
     if (!file.empty()) require_rereadable(file);
   }
 }
 
 void Classification::load_train() {
-  const std::string& file = options_.train_file;
-  bool has_dev = !options_.dev_file.empty() || (layout_ && !options_.data_dir.empty());
-  double fraction = has_dev ? 0 : options_.dev_fraction;
+  const std::string& file = options().train_file;
+  double fraction = source_.has_dev() ? 0 : options().dev_fraction;
   train_ = std::make_shared<TextData>(file, long_text_);
   auto held = std::make_shared<TextData>(file, long_text_);
   uint64_t left_out = 0;
-  TextRowReader reader(file, columns_, row_options(options_, header_of("train"), false), false);
-  reader.require([this](const TextRow& row) { return label_fault(row); });
-  load_texts(reader, *encoder_, options_.limit, [&](const EncodedText& input, TextRow row) {
-    std::string text = row.text + '\0' + row.text_b;
-    if (is_in_share(text, fraction, Draw::held_out)) return held->add(input, std::move(row));
-    if (!is_in_share(text, options_.train_fraction, Draw::trained)) return void(++left_out);
-    train_->add(input, std::move(row));
-  });
+  load_texts(*open(file, "train"), *encoder_, options().limit,
+             [&](const EncodedText& input, TextRow row) {
+               std::string text = row.text + '\0' + row.text_b;
+               if (is_in_share(text, fraction, Draw::held_out))
+                 return held->add(input, std::move(row));
+               if (!is_in_share(text, options().train_fraction, Draw::trained))
+                 return void(++left_out);
+               train_->add(input, std::move(row));
+             });
   if (train_->rows() + held->rows() + left_out == 0)
     throw error("{}: there is no row to train on", file);
-  DrawnRows drawn = {file,           "row",        fraction, options_.train_fraction,
+  DrawnRows drawn = {file,           "row",        fraction, options().train_fraction,
                      train_->rows(), held->rows(), left_out};
   require_trained_rows(drawn);
   train_->report();
@@ -394,47 +315,35 @@ void Classification::weigh() {
   // Rare or not, as it is trained on: a window is an example.
   target_->weigh(long_text_ == LongText::windows ? train_->labels_of_examples() : train_->labels());
   train_->set_target(target_);
-  target_->report(train_->labels(), {options_.train_file, columns_.label});
+  target_->report(train_->labels(), {options().train_file, columns_.label});
 }
 
 // What records are of is as with a model that was trained on them.
 void Classification::take_meta_data() {
   meta_ = read_training_meta_data(
-      {options_.input_meta_data_path, options_.train_file, options_.train_fraction,
-       options_.dev_fraction, ClassificationOptions().dev_fraction, options_.max_seq_length},
+      {options().input_meta_data_path, options().train_file, options().train_fraction,
+       options().dev_fraction, ClassificationOptions().dev_fraction, options().max_seq_length},
       kind_, *tokenizer_, config_);
   Json description = described_rows(*meta_);
-  require_labels(options_.target, description);
+  require_labels(options().target, description);
   take(JsonValue(description, meta_->file, "description"));
 }
 
 std::shared_ptr<TextData> Classification::read_recorded(const std::string& file,
                                                         std::optional<uint64_t> expected) const {
   const MetaData* meta = meta_ ? &*meta_ : nullptr;
-  RecordedTexts from = {file, kind_, target_, meta, options_.limit, long_text_};
+  RecordedTexts from = {file, kind_, target_, meta, options().limit, long_text_};
   return read_recorded_texts(
-      open_recorded(file, meta, options_.max_seq_length, *tokenizer_, config_), from, expected);
+      open_recorded(file, meta, options().max_seq_length, *tokenizer_, config_), from, expected);
 }
 
 void Classification::load_recorded_train() {
-  require_records(options_.train_file, *meta_);
-  train_ = read_recorded(options_.train_file, meta_->train_rows);
+  require_records(options().train_file, *meta_);
+  train_ = read_recorded(options().train_file, meta_->train_rows);
   weigh();
 }
 
 }  // namespace
-
-std::vector<std::string> table_files(const ClassificationOptions& o) {
-  std::vector<std::string> files = {o.train_file, o.dev_file, o.input_meta_data_path};
-  const TableLayout* layout = o.data_dir.empty() ? nullptr : find_layout(o.layout);
-  for (const TableLayout::File& file : layout ? layout->files : std::vector<TableLayout::File>()) {
-    std::string path = join_path(o.data_dir, file.name);
-    if (file.split == "train" && o.train_file.empty()) files.push_back(path);
-    if (file.split.starts_with("dev") && o.dev_file.empty()) files.push_back(path);
-  }
-  std::erase(files, "");
-  return files;
-}
 
 std::unique_ptr<Task> make_classification(std::string_view kind,
                                           const ClassificationOptions& options,

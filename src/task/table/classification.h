@@ -69,9 +69,6 @@ struct ClassificationOptions : DataOptions {
   }
 };
 
-// The tables that are trained and evaluated on.
-std::vector<std::string> table_files(const ClassificationOptions& options);
-
 // `kind` is "classification", "multilabel" or "regression": task/table/target.h says what each learns,
 // predicts and is scored by; the loss term is the mean over examples, by class weights where there are
 // some.
