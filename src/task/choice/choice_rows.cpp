@@ -96,7 +96,18 @@ void ChoiceRowReader::find_columns(const ChoiceColumns& columns) {
 }
 
 bool ChoiceRowReader::next(ChoiceRow& row) {
-  if (!rows_->next(fields_)) return false;
+  while (rows_->next(fields_)) {
+    try {
+      take(row);
+      return true;
+    } catch (const Error& e) {
+      rows_->refuse(e);
+    }
+  }
+  return false;
+}
+
+void ChoiceRowReader::take(ChoiceRow& row) {
   row = {};
   row.line = rows_->line_number();
   row.context = fields_.at(context_);
@@ -104,14 +115,13 @@ bool ChoiceRowReader::next(ChoiceRow& row) {
   for (size_t i = 0; i < choices_.size(); ++i) {
     const std::string& choice = fields_.at(choices_[i]);
     if (strip(choice).empty()) {
-      throw error("{}: choice {} ('{}') is empty; every row of a file has as many choices",
-                  rows_->place(), i, rows_->header()[choices_[i]]);
+      throw error("{}: choice {} ({}) is empty; every row of a file has as many choices",
+                  rows_->place(), i, quote(rows_->header()[choices_[i]]));
     }
     std::string start = question_ ? fields_.at(*question_) : "";
     row.choices.push_back(start.empty() ? choice : start + " " + choice);
   }
   row.label = label();
-  return true;
 }
 
 int64_t ChoiceRowReader::choices() const {

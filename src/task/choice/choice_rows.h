@@ -55,7 +55,8 @@ class ChoiceRowReader {
 
  private:
   void find_columns(const ChoiceColumns& columns);
-  int64_t label();  // of the row last read; −1: not known
+  void take(ChoiceRow& row);  // from fields_
+  int64_t label();            // of the row last read; −1: not known
 
   std::string label_name_;
   std::unique_ptr<RowReader> rows_;

@@ -18,10 +18,12 @@ constexpr const char* kFile = "mem://choices/rows.csv";
 const ChoiceColumns kUsual = {"sent1", "sent2", "label", "", "ending", true};
 
 std::vector<ChoiceRow> read(const std::string& text, const ChoiceColumns& columns = kUsual,
-                            ChoiceLabels labels = ChoiceLabels::needed, bool header = true) {
+                            ChoiceLabels labels = ChoiceLabels::needed, bool header = true,
+                            bool skip_bad = false) {
   write_text(kFile, text);
   RowOptions options;
   options.header = header;
+  options.skip_bad = skip_bad;
   ChoiceRowReader reader(kFile, columns, options, labels);
   std::vector<ChoiceRow> rows;
   ChoiceRow row;
@@ -53,6 +55,15 @@ TEST(ChoiceRows, ColumnsAsSwags) {
   EXPECT_EQ(rows[0].id, "");
   EXPECT_EQ(rows[0].line, 2u);
   EXPECT_THAT(read("sent1,ending0,ending1,label\nc,a,b,0\n").at(0).choices, ElementsAre("a", "b"));
+}
+
+TEST(ChoiceRows, RowsWithoutALabelOrAChoiceAreBadRows) {
+  std::string text = "sent1,ending0,ending1,label\nc,a,b,0\nc,a,b,\nc,a,b,2\nc,,b,0\nd,a,b,1\n";
+  EXPECT_THAT([&] { read(text); },
+              ThrowsMessage<Error>(HasSubstr("rows.csv:3: the label is empty")));
+  auto rows = read(text, kUsual, ChoiceLabels::needed, true, true);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].context, "d");
 }
 
 TEST(ChoiceRows, ColumnsByNameAndByNumber) {
