@@ -8,6 +8,7 @@
 #include "base/checked_json.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "checkpoint/renamed.h"
 #include "checkpoint/tf2_objects.h"
 #include "checkpoint/widened.h"
@@ -191,8 +192,8 @@ Json task_of(const ModelFolder& folder, const std::string& path) {
     std::set<std::string> names;
     for (const std::string& label : folder.labels) {
       if (!names.insert(label).second) {
-        throw error("{}: id2label names two classes '{}'; each must have a name of its own",
-                    join_path(path, "config.json"), label);
+        throw error("{}: id2label names two classes {}; each must have a name of its own",
+                    join_path(path, "config.json"), quote(label));
       }
     }
     bool several = folder.problem_type == "multi_label_classification";

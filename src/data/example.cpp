@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "formats/wire.h"
 
 namespace bertrain {
@@ -56,7 +57,7 @@ void parse_entry(std::string_view bytes, Example& example) {
     std::optional<Values> values = parse_feature(value);
     if (values) example.insert_or_assign(std::string(name), std::move(*values));
   } catch (const Error& e) {
-    throw e.within(fmt::format("feature '{}'", name));
+    throw e.within(fmt::format("feature {}", quote(name)));
   }
 }
 
@@ -80,13 +81,14 @@ template <class T>
 const std::vector<T>& feature_of(const Example& example, std::string_view name, const char* kind) {
   auto found = example.find(name);
   if (found == example.end()) {
-    std::string names;
-    for (const auto& [n, values] : example) names += (names.empty() ? "" : ", ") + n;
-    throw error("feature '{}' is missing; there are: {}", name, names.empty() ? "none" : names);
+    std::vector<std::string> names;
+    for (const auto& [other, values] : example) names.push_back(other);
+    throw error("feature {} is missing; there are: {}", quote(name),
+                names.empty() ? "none" : quote_list(names));
   }
   const auto* values = std::get_if<std::vector<T>>(&found->second);
   if (!values) {
-    throw error("feature '{}' is of kind {}, expected {}", name, kind_of(found->second), kind);
+    throw error("feature {} is of kind {}, expected {}", quote(name), kind_of(found->second), kind);
   }
   return *values;
 }

@@ -78,7 +78,9 @@ TEST(example, FeaturesAreAskedForByNameAndKind) {
   Example e = {{"a", std::vector<int64_t>{1}}, {"b", std::vector<float>{}}};
   EXPECT_THAT(integers(e, "a"), ElementsAre(1));
   EXPECT_THAT(message_of([&] { integers(e, "c"); }),
-              HasSubstr("feature 'c' is missing; there are: a, b"));
+              HasSubstr("feature 'c' is missing; there are: 'a', 'b'"));
+  Example odd = {{std::string("d\0e", 3), std::vector<int64_t>{1}}};
+  EXPECT_THAT(message_of([&] { integers(odd, "c"); }), HasSubstr("there are: 'd\\x00e'"));
   EXPECT_THAT(message_of([&] { strings(e, "b"); }),
               HasSubstr("feature 'b' is of kind float, expected bytes"));
 }
