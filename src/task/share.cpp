@@ -1,33 +1,54 @@
-// What is said of rows that were drawn.
+// Counts, and a sentence for each of them.
 #include "task/share.h"
+
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 
 namespace bertrain {
 
-void require_trained_rows(const DrawnRows& drawn) {
-  if (drawn.left_out > 0) {
-    log_line("{}: {} {}s are left out (--train_fraction={})", drawn.file, drawn.left_out, drawn.row,
-             drawn.train_fraction);
+RowDraw::RowDraw(std::string file, std::string row, double held_out, double trained)
+    : file_(std::move(file)),
+      row_(std::move(row)),
+      held_out_share_(held_out),
+      trained_share_(trained) {}
+
+RowDraw::Part RowDraw::part_of(std::string_view text) {
+  if (is_in_share(text, held_out_share_, Draw::held_out)) {
+    ++held_out_;
+    return Part::held_out;
   }
-  if (drawn.trained > 0) return;
+  if (is_in_share(text, trained_share_, Draw::trained)) {
+    ++trained_;
+    return Part::trained;
+  }
+  ++left_out_;
+  return Part::left_out;
+}
+
+void RowDraw::require_rows() const {
+  if (left_out_ > 0) {
+    log_line("{}: {} {}s are left out (--train_fraction={})", file_, left_out_, row_,
+             trained_share_);
+  }
+  if (trained_ > 0) return;
+  if (held_out_ + left_out_ == 0) throw error("{}: there is no {} to train on", file_, row_);
   throw usage_error(
       "{}: no {} is left to train on: --dev_fraction={} holds out {}, and --train_fraction={} "
       "leaves "
       "out {}; other shares are expected",
-      drawn.file, drawn.row, drawn.dev_fraction, drawn.held_out, drawn.train_fraction,
-      drawn.left_out);
+      file_, row_, held_out_share_, held_out_, trained_share_, left_out_);
 }
 
-void report_held_out(const DrawnRows& drawn) {
-  if (drawn.dev_fraction <= 0) return;
-  if (drawn.held_out == 0) {
-    return log_warning("{}: no {} of so few was held out, so nothing is evaluated while training",
-                       drawn.file, drawn.row);
+void RowDraw::report_held_out() const {
+  if (held_out_ > 0) {
+    log_line("{}: {} {}s are held out to evaluate on (--dev_fraction={}), {} are trained on", file_,
+             held_out_, row_, held_out_share_, trained_);
+  } else if (held_out_share_ > 0) {
+    log_warning("{}: no {} of so few was held out, so nothing is evaluated while training", file_,
+                row_);
   }
-  log_line("{}: {} {}s are held out to evaluate on (--dev_fraction={}), {} are trained on",
-           drawn.file, drawn.held_out, drawn.row, drawn.dev_fraction, drawn.trained);
 }
 
 }  // namespace bertrain

@@ -20,16 +20,26 @@ inline bool is_in_share(std::string_view text, double share, Draw draw) {
   return static_cast<double>(part) < share * static_cast<double>(kParts);
 }
 
-// A file's rows as they were drawn.
-struct DrawnRows {
-  std::string file, row;  // row: what one is called
-  double dev_fraction = 0, train_fraction = 1;
-  uint64_t trained = 0, held_out = 0, left_out = 0;
-};
+// Draws the rows of a file to train on, and says what became of them.
+class RowDraw {
+ public:
+  enum class Part { held_out, trained, left_out };
 
-// Logs how many are left out. Throws a usage error where none is left to train on.
-void require_trained_rows(const DrawnRows& drawn);
-// Logs how many are held out, where some were to be; where none is, a warning.
-void report_held_out(const DrawnRows& drawn);
+  // `row`: what one is called ("row", "sentence"); `held_out` (0: none) is --dev_fraction, `trained`, of
+  // the others, --train_fraction.
+  RowDraw(std::string file, std::string row, double held_out, double trained);
+  Part part_of(std::string_view text);  // counts it
+
+  // When all are drawn: logs how many are left out. Throws Error where there was no row, and a usage error
+  // where none is left to train on.
+  void require_rows() const;
+  // Logs how many are held out; warns where a share was to be, and no row is.
+  void report_held_out() const;
+
+ private:
+  std::string file_, row_;
+  double held_out_share_, trained_share_;
+  uint64_t held_out_ = 0, trained_ = 0, left_out_ = 0;
+};
 
 }  // namespace bertrain

@@ -250,33 +250,24 @@ void Choice::add(const char* split, const std::string& file, const std::vector<C
 
 void Choice::load_train() {
   const std::string& file = table().train_file;
-  double fraction = table().dev_file.empty() ? table().dev_fraction : 0;
+  RowDraw draw(file, "row", table().dev_file.empty() ? table().dev_fraction : 0,
+               table().train_fraction);
   std::vector<ChoiceRow> train, held;
-  uint64_t left_out = 0;
   for (ChoiceRow& row : read(file)) {
     std::string text = row.context;
     for (const std::string& choice : row.choices) text += '\0' + choice;
-    if (is_in_share(text, fraction, Draw::held_out)) {
-      held.push_back(std::move(row));
-    } else if (is_in_share(text, table().train_fraction, Draw::trained)) {
-      train.push_back(std::move(row));
-    } else {
-      ++left_out;
-    }
+    RowDraw::Part part = draw.part_of(text);
+    if (part == RowDraw::Part::left_out) continue;
+    (part == RowDraw::Part::trained ? train : held).push_back(std::move(row));
   }
-  if (train.size() + held.size() + left_out == 0) {
-    throw error("{}: there is no row to train on", file);
-  }
-  DrawnRows drawn = {file,         "row",       fraction, table().train_fraction,
-                     train.size(), held.size(), left_out};
-  require_trained_rows(drawn);
+  draw.require_rows();
   std::vector<uint64_t> count(static_cast<size_t>(places_));
   for (const ChoiceRow& row : train) ++count.at(static_cast<size_t>(row.label));
   auto most = std::max_element(count.begin(), count.end());
   add("train", file, train);
   log_line("{}: the most frequent label, {}, is {:.1f} % of the rows", file, most - count.begin(),
            100.0 * static_cast<double>(*most) / static_cast<double>(train.size()));
-  report_held_out(drawn);
+  draw.report_held_out();
   if (!held.empty()) add("dev", file, held);
 }
 

@@ -277,26 +277,20 @@ void Classification::refuse_pipes() const {
 
 void Classification::load_train() {
   const std::string& file = options().train_file;
-  double fraction = source_.has_dev() ? 0 : options().dev_fraction;
+  RowDraw draw(file, "row", source_.has_dev() ? 0 : options().dev_fraction,
+               options().train_fraction);
   train_ = std::make_shared<TextData>(file, long_text_);
   auto held = std::make_shared<TextData>(file, long_text_);
-  uint64_t left_out = 0;
   load_texts(*open(file, "train"), *encoder_, options().limit,
              [&](const EncodedText& input, TextRow row) {
-               std::string text = row.text + '\0' + row.text_b;
-               if (is_in_share(text, fraction, Draw::held_out))
-                 return held->add(input, std::move(row));
-               if (!is_in_share(text, options().train_fraction, Draw::trained))
-                 return void(++left_out);
-               train_->add(input, std::move(row));
+               RowDraw::Part part = draw.part_of(row.text + '\0' + row.text_b);
+               if (part == RowDraw::Part::left_out) return;
+               bool trains = part == RowDraw::Part::trained;
+               (trains ? train_ : held)->add(input, std::move(row));
              });
-  if (train_->rows() + held->rows() + left_out == 0)
-    throw error("{}: there is no row to train on", file);
-  DrawnRows drawn = {file,           "row",        fraction, options().train_fraction,
-                     train_->rows(), held->rows(), left_out};
-  require_trained_rows(drawn);
+  draw.require_rows();
   train_->report();
-  report_held_out(drawn);
+  draw.report_held_out();
   if (held->size() > 0) {
     held->report(" (held out)");
     dev_.emplace_back("dev", held);

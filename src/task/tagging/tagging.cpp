@@ -206,36 +206,22 @@ void Tagging::learn(const std::vector<std::string>& found) {
 
 void Tagging::load_train() {
   const std::string& file = options_.train_file;
-  double held_out = options_.dev_file.empty() ? options_.dev_fraction : 0;
+  RowDraw draw(file, "sentence", options_.dev_file.empty() ? options_.dev_fraction : 0,
+               options_.train_fraction);
   train_ = std::make_shared<TagData>(file);
   auto held = std::make_shared<TagData>(file);
-  uint64_t left_out = 0;
   ConllReader reader = open(file);
-  load_sentences(
-      reader, *pieces_, options_.limit,
-      [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
-        if (is_in_share(text_of(sentence), held_out, Draw::held_out)) {
-          held->add(windows, sentence);
-        } else if (is_in_share(text_of(sentence), options_.train_fraction, Draw::trained)) {
-          train_->add(windows, sentence);
-        } else {
-          ++left_out;
-        }
-      });
+  load_sentences(reader, *pieces_, options_.limit,
+                 [&](const std::vector<TagWindow>& windows, const ConllSentence& sentence) {
+                   RowDraw::Part part = draw.part_of(text_of(sentence));
+                   if (part == RowDraw::Part::left_out) return;
+                   bool trains = part == RowDraw::Part::trained;
+                   (trains ? train_ : held)->add(windows, sentence);
+                 });
   columns_ = static_cast<int64_t>(reader.columns());
-  if (train_->sentences() + held->sentences() + left_out == 0) {
-    throw error("{}: there is no word to train on", file);
-  }
-  DrawnRows drawn = {file,
-                     "sentence",
-                     held_out,
-                     options_.train_fraction,
-                     train_->sentences(),
-                     held->sentences(),
-                     left_out};
-  require_trained_rows(drawn);
+  draw.require_rows();
   train_->report();
-  report_held_out(drawn);
+  draw.report_held_out();
   if (held->size() > 0) dev_ = held;
   if (!labels_) {
     // The sentences held out were in the training file: their tags belong to it.

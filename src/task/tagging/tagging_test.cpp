@@ -96,7 +96,7 @@ TEST(Tagging, SaysWhatCannotBe) {
   auto refuses = [](const TaggingOptions& o, const std::string& text) {
     EXPECT_THAT([&] { make(o); }, ThrowsMessage<Error>(HasSubstr(text)));
   };
-  refuses(options("\n\n"), "train.conll: there is no word to train on");
+  refuses(options("\n\n"), "train.conll: there is no sentence to train on");
   refuses(options("a O\n"), "there is only the tag 'O'");
   refuses(options("a O\nb X\n", "\n"), "dev.conll: there is no word to evaluate on");
   TaggingOptions o = options("a O\nb X\n");
