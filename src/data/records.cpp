@@ -99,6 +99,8 @@ void RecordFiles::write(const Instances& instances, const RecordShape& shape) {
 }
 
 void RecordFiles::commit() {
+  // What is there already is replaced when all of the new is on the device.
+  for (auto& writer : writers_) writer->settle();
   size_t done = 0;
   try {
     for (; done < writers_.size(); ++done) writers_[done]->commit();

@@ -141,13 +141,21 @@ class GzipWriter : public Writer {
     }
   }
 
+  void settle() override {
+    finish();
+    to_->settle();
+  }
+
   void commit() override {
-    while (pack(Z_FINISH) != Z_STREAM_END) {
-    }
+    finish();
     to_->commit();
   }
 
  private:
+  void finish() {
+    while (!finished_) finished_ = pack(Z_FINISH) == Z_STREAM_END;
+  }
+
   int pack(int flush) {
     stream_.next_out = reinterpret_cast<Bytef*>(output_.data());
     stream_.avail_out = static_cast<uInt>(output_.size());
@@ -160,6 +168,7 @@ class GzipWriter : public Writer {
   std::unique_ptr<Writer> to_;
   std::vector<std::byte> output_;
   z_stream stream_ = {};
+  bool finished_ = false;
 };
 
 }  // namespace
