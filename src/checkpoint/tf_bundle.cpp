@@ -318,6 +318,7 @@ class TfBundleWriter : public CheckpointWriter {
   explicit TfBundleWriter(std::string_view prefix)
       : prefix_(prefix), data_(create_file(shard_name(prefix, 0, 1))) {
     refuse_pipe(prefix_ + ".index");  // before the weights, which take long
+    refuse_pipe(state_file());
   }
 
   void write(std::string_view name, const Array& value) override {
@@ -382,10 +383,15 @@ class TfBundleWriter : public CheckpointWriter {
     return message.message();
   }
 
+  std::string directory() const {
+    size_t slash = prefix_.rfind('/');
+    return slash == std::string::npos ? "." : prefix_.substr(0, slash);
+  }
+  std::string state_file() const { return join_path(directory(), "checkpoint"); }
+
   void update_state() const {
     size_t slash = prefix_.rfind('/');
-    std::string directory = slash == std::string::npos ? "." : prefix_.substr(0, slash);
-    std::string state = join_path(directory, "checkpoint");
+    std::string state = state_file();
     std::vector<std::string> kept;
     if (exists(state)) {
       try {
@@ -400,7 +406,7 @@ class TfBundleWriter : public CheckpointWriter {
       }
     }
     kept.push_back(prefix_);
-    write_tf_state(directory, kept);
+    write_tf_state(directory(), kept);
   }
 
   std::string prefix_;

@@ -26,7 +26,7 @@ ConversionOptions::Source ConversionOptions::read(std::span<const std::string_vi
   parse_only_options(args, each);
   format = converted_format(to, format);
   require_unused(to, format, overwrite);
-  std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer();
+  std::shared_ptr<const Tokenizer> tokenizer = model.tokenizer(trim_vocab);
   BertConfig config = model.config("", *tokenizer);
   return {std::move(tokenizer), config};
 }

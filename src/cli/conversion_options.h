@@ -16,6 +16,8 @@ struct ConversionOptions {
   std::string format;  // after read() never empty (cli/converted_model.h)
   ModelOptions model;
   bool overwrite = false;
+  // convert alone lists it: rows beyond the vocabulary go, which may be a part of the model's own.
+  bool trim_vocab = false;
 
   void each(OptionVisitor& v);
 

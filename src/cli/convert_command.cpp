@@ -18,12 +18,11 @@ namespace {
 
 struct ConvertFlags {
   ConversionOptions conversion;
-  bool trim_vocab = false;
 
   EachOption each() {
     return [this](OptionVisitor& v) {
       conversion.each(v);
-      v("trim_vocab", trim_vocab,
+      v("trim_vocab", conversion.trim_vocab,
         "leave out rows of the table that the vocabulary has no line for");
     };
   }
@@ -37,13 +36,13 @@ void run_convert(Args args, std::ostream& out) {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   auto [tokenizer, config] = flags.conversion.read(args, flags.each());
   const ConversionOptions& o = flags.conversion;
-  if (!flags.trim_vocab) warn_of_spare_rows(tokenizer->vocabulary(), config, o.from);
-  if (flags.trim_vocab) config.vocab_size = static_cast<int64_t>(tokenizer->vocabulary().size());
+  if (!o.trim_vocab) warn_of_spare_rows(tokenizer->vocabulary(), config, o.from);
+  if (o.trim_vocab) config.vocab_size = static_cast<int64_t>(tokenizer->vocabulary().size());
   ConversionNames names;
   ConversionWants wants{.heads = o.format != "tf2-encoder",
                         .training = o.format != "hf" && o.format != "tf2-encoder"};
   std::unique_ptr<CheckpointReader> tensors = conversion_of(
-      open_weights(o.model.weights(), wants.heads), config, wants, flags.trim_vocab, names);
+      open_weights(o.model.weights(), wants.heads), config, wants, o.trim_vocab, names);
   write_converted({o.from, o.to, o.format, config, *tokenizer, *tensors, o.overwrite});
   print_names("used", names.used, out);
   print_names("unused", names.unused, out);

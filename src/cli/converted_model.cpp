@@ -26,12 +26,21 @@ constexpr const char* kFolderFiles[] = {"model.safetensors", "model.safetensors.
                                         "pytorch_model.bin", "pytorch_model.bin.index.json",
                                         "config.json"};
 
+constexpr const char* kTokenizerFiles[] = {"vocab.txt",
+                                           "vocab.json",
+                                           "merges.txt",
+                                           "tokenizer.json",
+                                           "tokenizer_config.json",
+                                           "special_tokens_map.json",
+                                           "bertrain.json"};
+
 // What would be replaced by the checkpoint.
 std::vector<std::string> main_files(const std::string& to, const std::string& format) {
   if (format == "safetensors") return {to};
   if (format != "hf") return {to + ".index", to + ".data-00000-of-00001"};
   std::vector<std::string> files;
   for (const char* name : kFolderFiles) files.push_back(join_path(to, name));
+  for (const char* name : kTokenizerFiles) files.push_back(join_path(to, name));
   return files;
 }
 
@@ -61,6 +70,8 @@ std::string place_of(const std::string& prefix) {
   return slash == std::string::npos ? "." : prefix.substr(0, slash);
 }
 
+constexpr const char* kCompanions[] = {"bert_config.json", "vocab.txt"};
+
 // Beside a prefix of TensorFlow lie bert_config.json and vocab.txt, as Google released them. One that
 // is there already must say the same.
 class Companions {
@@ -68,8 +79,8 @@ class Companions {
   explicit Companions(const ConvertedModel& model) {
     std::string place = place_of(model.to);
     files_ = {
-        {join_path(place, "bert_config.json"), config_to_google(model.config).dump(2) + "\n"},
-        {join_path(place, "vocab.txt"), vocabulary_text(model.tokenizer.vocabulary().tokens())}};
+        {join_path(place, kCompanions[0]), config_to_google(model.config).dump(2) + "\n"},
+        {join_path(place, kCompanions[1]), vocabulary_text(model.tokenizer.vocabulary().tokens())}};
   }
   void require_same() const {
     for (const auto& [file, text] : files_) {
@@ -217,6 +228,20 @@ void require_unused(const std::string& to, const std::string& format, bool overw
     if (exists(file) && !overwrite) {
       throw error("{} is there already: use another name, or --overwrite", file);
     }
+  }
+}
+
+void require_kept(const std::string& words_file, const std::string& to, const std::string& format) {
+  std::vector<std::string> files = main_files(to, format);
+  if (format.starts_with("tf")) {
+    for (const char* name : kCompanions) files.push_back(join_path(place_of(to), name));
+  }
+  for (const std::string& file : files) {
+    if (!same_object(words_file, file)) continue;
+    throw usage_error(
+        "--words_file={}: --to={} has its own file of that name; give the words another name, or "
+        "--to another folder",
+        words_file, to);
   }
 }
 

@@ -16,6 +16,9 @@ std::string converted_format(const std::string& to, const std::string& format);
 // Throws Error where a checkpoint or a model folder is there already, and where a run is.
 void require_unused(const std::string& to, const std::string& format, bool overwrite);
 
+// Throws a usage error where a file that is read, the words to add, would be replaced by the result.
+void require_kept(const std::string& words_file, const std::string& to, const std::string& format);
+
 struct ConvertedModel {
   std::string from;  // a model folder keeps labels and task
   std::string to, format;

@@ -86,7 +86,7 @@ void require_padding(const Tokenizer& tokenizer, const BertConfig& config,
       place, config.first_position - 1, tokenizer.special().pad, id, tokenizer.vocabulary().name());
 }
 
-void require_same_pieces(const Tokenizer& given, const Tokenizer& own) {
+void require_same_pieces(const Tokenizer& given, const Tokenizer& own, bool part) {
   if ((given.byte_bpe() == nullptr) != (own.byte_bpe() == nullptr))
     return;  // the shape is held against it
   const Vocabulary &mine = given.vocabulary(), &theirs = own.vocabulary();
@@ -96,6 +96,12 @@ void require_same_pieces(const Tokenizer& given, const Tokenizer& own) {
         "--vocab_file={}: its piece {} is '{}', and that of the model's own {} is '{}': ids would "
         "mean other pieces than in training",
         mine.name(), id, mine.tokens()[id], theirs.name(), theirs.tokens()[id]);
+  }
+  if (mine.size() < theirs.size() && !part) {
+    throw usage_error(
+        "--vocab_file={}: it has {} pieces, the first of the {} of the model's own {}: words would "
+        "be cut into other pieces than in training; leave the option out",
+        mine.name(), mine.size(), theirs.size(), theirs.name());
   }
   if (!given.byte_bpe() || !own.byte_bpe()) return;
   const auto &merges = given.byte_bpe()->merges, &known = own.byte_bpe()->merges;
@@ -110,9 +116,9 @@ void require_same_pieces(const Tokenizer& given, const Tokenizer& own) {
       mine.name(), merges.size(), known.size(), theirs.name(), mine_at - merges.begin() + 1);
 }
 
-void require_same_ids(const Vocabulary& vocabulary, const std::string& tokenizer_json) {
+Vocabulary longer_vocabulary(Vocabulary vocabulary, const std::string& tokenizer_json) {
   std::optional<Vocabulary> newer = Vocabulary::read_tokenizer(tokenizer_json, {});
-  if (!newer) return;
+  if (!newer) return vocabulary;
   for (size_t id = 0; id < std::min(vocabulary.size(), newer->size()); ++id) {
     const std::string &old = vocabulary.tokens()[id], &other = newer->tokens()[id];
     if (old.empty() || other.empty() || other == old)
@@ -122,6 +128,10 @@ void require_same_ids(const Vocabulary& vocabulary, const std::string& tokenizer
         "trained with",
         vocabulary.name(), id, old, other, tokenizer_json);
   }
+  if (newer->size() <= vocabulary.size()) return vocabulary;
+  log_warning("{} has {} pieces, the first of the {} of {}, which are taken", vocabulary.name(),
+              vocabulary.size(), newer->size(), tokenizer_json);
+  return *std::move(newer);
 }
 
 void require_same_shape(const BertConfig& given, const std::string& file, const BertConfig& own,

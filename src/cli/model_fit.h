@@ -29,13 +29,14 @@ void require_tied(const CheckpointReader& weights);
 void require_padding(const Tokenizer& tokenizer, const BertConfig& config,
                      const std::string& place);
 
-// What is given beside a model that has its own. Pieces: one list must continue the other, and merges be
-// equal. Shapes: what no weight's shape shows, as the activation. Else a usage error with
+// What is given beside a model that has its own. Pieces: the list must be the model's own, or continue
+// it, or with `part` be its beginning; and merges be equal. Shapes: what no weight's shape shows, as the activation. Else a usage error with
 // what differs on both sides.
-void require_same_pieces(const Tokenizer& given, const Tokenizer& own);
+void require_same_pieces(const Tokenizer& given, const Tokenizer& own, bool part = false);
 // vocab.txt and the tokenizer.json beside it, which other programs read: an Error where one id is two
-// pieces.
-void require_same_ids(const Vocabulary& vocabulary, const std::string& tokenizer_json);
+// pieces. Where the latter goes on, with words that were added or what a cut copy lost, it is the
+// vocabulary, with a warning.
+Vocabulary longer_vocabulary(Vocabulary vocabulary, const std::string& tokenizer_json);
 void require_same_shape(const BertConfig& given, const std::string& file, const BertConfig& own,
                         const std::string& place);
 

@@ -160,7 +160,7 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const ModelFolder& folder, const s
   refuse_pipe(file);
   Vocabulary vocabulary = Vocabulary::read(file, {kUnknown, kClassify, kSeparate});
   if (std::string newer = join_path(path, "tokenizer.json"); exists(newer)) {
-    require_same_ids(vocabulary, newer);
+    vocabulary = longer_vocabulary(std::move(vocabulary), newer);
   }
   return std::make_shared<const Tokenizer>(std::move(vocabulary), options);
 }
@@ -278,7 +278,7 @@ bool ModelOptions::has_other_head(const Json& task) const {
   return kind != task["task"] || mine.value("labels", Json()) != task.value("labels", Json());
 }
 
-std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
+std::shared_ptr<const Tokenizer> ModelOptions::tokenizer(bool part_of_vocabulary) const {
   bool said = folder_ && folder_->says_casing;
   if (said && !folder_->is_roberta() && text.do_lower_case != folder_->do_lower_case) {
     throw usage_error(
@@ -291,9 +291,10 @@ std::shared_ptr<const Tokenizer> ModelOptions::tokenizer() const {
   if (!init_checkpoint.empty()) require_casing(*made, said);
   if (!text.vocab_file.empty()) {
     if (folder_ && has_vocabulary(*folder_, folder_path_)) {
-      require_same_pieces(*made, *tokenizer_of(*folder_, folder_path_));
+      require_same_pieces(*made, *tokenizer_of(*folder_, folder_path_), part_of_vocabulary);
     } else if (!own_vocabulary_.empty() && !same_object(text.vocab_file, own_vocabulary_)) {
-      require_same_pieces(*made, Tokenizer(Vocabulary::read(own_vocabulary_, {}), {}));
+      require_same_pieces(*made, Tokenizer(Vocabulary::read(own_vocabulary_, {}), {}),
+                          part_of_vocabulary);
     }
   }
   return made;

@@ -58,8 +58,9 @@ struct ModelOptions {
   // vocabulary lines than rows (V lines and R rows are both named). An Error when the weights have
   // another number of heads.
   BertConfig config(const std::string& preset, const Tokenizer& tokenizer) const;
-  // Throws a usage error when the casing is not what the model folder says, and as require_casing().
-  std::shared_ptr<const Tokenizer> tokenizer() const;
+  // Throws a usage error when the casing is not what the model folder says, and as require_casing() and
+  // require_same_pieces().
+  std::shared_ptr<const Tokenizer> tokenizer(bool part_of_vocabulary = false) const;
   std::optional<double> classifier_dropout() const;  // of a model folder that names one
   std::string weights() const { return weights_; }   // for open_weights; "": a new model
   // Whether the initial model has a head that is for another task than this (Task::describe()), or for

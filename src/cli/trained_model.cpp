@@ -63,7 +63,8 @@ void InferenceOptions::each(OptionVisitor& v) {
   v("model_dir", model_dir, "model folder, or the run that made it");
   v("input_file", input_file,
     "rows (TSV, CSV or JSON lines; - is standard input); of squad its JSON, of a tagger CoNLL "
-    "columns; for a pre-trained model TFRecords to score, or lines of text with [MASK] to fill");
+    "columns; for a pre-trained model text or TFRecords to score (evaluate), or lines with [MASK] "
+    "to fill (predict)");
   v("text_column", text_column, "column of the text (default: as in training)");
   v("text_b_column", text_b_column, "column of the second text (default: as in training)");
   v("label_column", label_column, "column of the known label (default: as in training)");

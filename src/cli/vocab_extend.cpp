@@ -82,7 +82,7 @@ Words read_words(const std::string& file, const Tokenizer& tokenizer) {
   std::string line;
   while (lines->next(line)) {
     std::string place = fmt::format("{}:{}", file, lines->line_number());
-    repair_utf8(line, InvalidUtf8::error, place);
+    require_utf8(line, place);
     std::string text = word_of(line, place, tokenizer);
     if (text.empty()) continue;
     if (tokenizer.vocabulary().find(text) >= 0) {
@@ -168,6 +168,7 @@ void run_extend(Args args, std::ostream& out) {
   auto [tokenizer, config] = flags.conversion.read(args, flags.each());
   const ConversionOptions& o = flags.conversion;
   if (flags.words_file.empty()) throw usage_error("--words_file is needed: the words, one a line");
+  require_kept(flags.words_file, o.to, o.format);
   if (tokenizer->byte_bpe()) {
     throw usage_error(
         "--from={}: a RoBERTa's pieces are made by merges, which no list of words gives", o.from);

@@ -50,8 +50,12 @@ bool starts_like_text(std::string_view uri) {
   });
 }
 
-TfRecordReader::TfRecordReader(std::string_view uri, bool skip_corrupt)
-    : uri_(uri), skip_corrupt_(skip_corrupt), bytes_(read_bytes(uri)), buffer_(kBlockBytes) {}
+TfRecordReader::TfRecordReader(std::string_view uri, bool skip_corrupt, bool advise)
+    : uri_(uri),
+      skip_corrupt_(skip_corrupt),
+      advise_(advise),
+      bytes_(read_bytes(uri)),
+      buffer_(kBlockBytes) {}
 
 std::string TfRecordReader::place() const {
   return fmt::format("{}: record {} at byte {}", uri_, number_, offset_);
@@ -83,7 +87,8 @@ void TfRecordReader::drop(size_t count) {
 
 void TfRecordReader::damaged(std::string_view what) {
   if (!skip_corrupt_) {
-    throw error("{}: {}; --skip_corrupt goes on at the next sound record", place(), what);
+    throw error("{}: {}{}", place(), what,
+                advise_ ? "; --skip_corrupt goes on at the next sound record" : "");
   }
   if (!searching_) ++corrupt_;
   searching_ = true;
@@ -111,9 +116,8 @@ bool TfRecordReader::read_header(uint64_t& length) {
       if (number_ == 1 && left == 0 && position_ == 0) {
         if (!skip_corrupt_) {
           throw error(
-              "{}: the file is empty, and holds no record: leave it out; where other files have "
-              "records, --skip_corrupt passes over it",
-              uri_);
+              "{}: the file is empty, and holds no record: leave it out{}", uri_,
+              advise_ ? "; where other files have records, --skip_corrupt passes over it" : "");
         }
         ++corrupt_;
       } else if (left > 0) {

@@ -16,10 +16,11 @@ namespace bertrain {
 // Reads the records of one object in order; gzip is unpacked. Damage throws an Error that names the
 // object, the record (from 1) and its byte offset. A file without any record is damage too: it is
 // what a failed copy leaves. With `skip_corrupt` damage is counted instead, and reading goes on at
-// the next record whose frame is sound.
+// the next record whose frame is sound. `advise`: Errors name --skip_corrupt, which not every command
+// has.
 class TfRecordReader {
  public:
-  explicit TfRecordReader(std::string_view uri, bool skip_corrupt = false);
+  explicit TfRecordReader(std::string_view uri, bool skip_corrupt = false, bool advise = true);
 
   bool next(std::string& record);  // false at the end
   uint64_t number() const {
@@ -36,7 +37,7 @@ class TfRecordReader {
   bool read_payload(uint64_t length, std::string& record);
   void damaged(std::string_view what);
   std::string uri_;
-  bool skip_corrupt_;
+  bool skip_corrupt_, advise_;
   std::unique_ptr<ByteReader> bytes_;
   std::vector<std::byte> buffer_;
   size_t begin_ = 0, end_ = 0;  // what of buffer_ is not used yet

@@ -115,7 +115,7 @@ std::vector<Example> RecordMaker::make_all(const Example& example, const std::st
 }
 
 RecordedReader::RecordedReader(const std::string& uri, const RecordBounds& bounds)
-    : bounds_(bounds), reader_(opened(uri)) {}
+    : bounds_(bounds), reader_(opened(uri), false, false) {}
 
 bool RecordedReader::next() {
   std::string record;

@@ -136,14 +136,26 @@ InvalidUtf8 parse_invalid_utf8(std::string_view name) {
   throw usage_error("--invalid_utf8={}: error, replace or ignore expected", name);
 }
 
+namespace {
+
+// `advice`: a way out beside another file.
+Error invalid_at(size_t at, std::string_view text, std::string_view place,
+                 std::string_view advice) {
+  return error("{}: invalid UTF-8 at byte {} (0x{:02x}); convert the file{}", place, at,
+               static_cast<unsigned char>(text[at]), advice);
+}
+
+}  // namespace
+
+void require_utf8(std::string_view text, std::string_view place) {
+  if (std::optional<size_t> bad = find_invalid_utf8(text)) throw invalid_at(*bad, text, place, "");
+}
+
 bool repair_utf8(std::string& text, InvalidUtf8 how, std::string_view place) {
   std::optional<size_t> bad = find_invalid_utf8(text);
   if (!bad) return false;
   if (how == InvalidUtf8::error) {
-    throw error(
-        "{}: invalid UTF-8 at byte {} (0x{:02x}); convert the file, or pass --invalid_utf8=replace "
-        "or ignore",
-        place, *bad, static_cast<unsigned char>(text[*bad]));
+    throw invalid_at(*bad, text, place, ", or pass --invalid_utf8=replace or ignore");
   }
   std::string valid(text, 0, *bad);
   for (std::string_view rest = std::string_view(text).substr(*bad); !rest.empty();) {

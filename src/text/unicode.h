@@ -47,6 +47,9 @@ std::optional<size_t> find_invalid_utf8(std::string_view text);
 enum class InvalidUtf8 { error, replace, ignore };
 InvalidUtf8 parse_invalid_utf8(std::string_view name);  // usage error that lists the names
 
+// Throws Error "file:line: invalid UTF-8 at byte 5": where nothing but valid text can be taken.
+void require_utf8(std::string_view text, std::string_view place);
+
 // Makes `text` valid as told; returns whether anything had to change. `place` is "file:line" in the
 // error "file:line: invalid UTF-8 at byte 5" (bytes of the text counted from 0).
 bool repair_utf8(std::string& text, InvalidUtf8 how, std::string_view place);

@@ -107,7 +107,7 @@ class Embedding final : public Task {
       }
       numbers_.push_back(layer < 0 ? layer + all : layer);
     }
-    if (!is_read_once(options_.input_file)) read_lines(options_.input_file);  // is it there?
+    require_text_lines(options_.input_file);
   }
 
   std::vector<std::string> splits() const override { return {"test"}; }

@@ -93,15 +93,7 @@ class FillMask final : public Task {
       throw usage_error("--max_seq_length={} is beyond the model's {} positions",
                         options_.max_seq_length, config_.positions());
     }
-    if (is_read_once(options_.input_file)) return;
-    read_lines(options_.input_file);  // is it there?
-    if (storage_for(options_.input_file).size(options_.input_file).value_or(0) > 0 &&
-        starts_like_tfrecord(options_.input_file)) {
-      throw error(
-          "{}: these are TFRecords; a pre-trained model fills {} in lines of text, and to label "
-          "rows finetune it for a task",
-          options_.input_file, kMask);
-    }
+    require_text_lines(options_.input_file);
   }
 
   std::vector<std::string> splits() const override { return {"test"}; }

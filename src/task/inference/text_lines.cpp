@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+#include "formats/tfrecord.h"
 #include "storage/storage.h"
 #include "text/unicode.h"
 
@@ -77,6 +79,14 @@ class TextLines final : public Stream<Example> {
 };
 
 }  // namespace
+
+void require_text_lines(const std::string& file) {
+  if (is_read_once(file)) return;
+  read_lines(file);  // is it there?
+  if (!starts_like_tfrecord(file)) return;
+  throw error("{}: these are TFRecords, and lines of text are expected; evaluate scores records",
+              file);
+}
 
 ExampleStream read_text_lines(const TextLineOptions& options,
                               std::shared_ptr<const Tokenizer> tokenizer,

@@ -20,6 +20,9 @@ struct TextLineOptions {
   int64_t positions = 0;         // of the model, for what is said
 };
 
+// Throws Error where the file is not there, or holds TFRecords; a pipe is not looked into.
+void require_text_lines(const std::string& file);
+
 // What a task adds to the example of a line; `place` is FILE:LINE.
 using FinishLine =
     std::function<void(const PairInput& input, std::string_view place, Example& example)>;
