@@ -84,8 +84,10 @@ void require_text_lines(const std::string& file) {
   if (is_read_once(file)) return;
   read_lines(file);  // is it there?
   if (!starts_like_tfrecord(file)) return;
-  throw error("{}: these are TFRecords, and lines of text are expected; evaluate scores records",
-              file);
+  throw error(
+      "{}: these are TFRecords, and lines of text are expected: evaluate scores records, and to "
+      "label rows finetune it for a task",
+      file);
 }
 
 ExampleStream read_text_lines(const TextLineOptions& options,
