@@ -2,7 +2,9 @@
 #include "cli/finetune_command.h"
 
 #include <cmath>
+#include <limits>
 #include <ostream>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -51,11 +53,17 @@ struct FinetuneOptions : TaskFlags {
   }
 };
 
-void check_options(FinetuneOptions& o) {
+// What does not depend on the task.
+void check_shared_options(FinetuneOptions& o) {
   require_between("overfit", o.overfit, 0, kMostFewRows);
   if (o.overfit > 0) o.training.output_dir = "none";
   check_training_options(o.training);
-  o.check();
+  require_between("runs", o.runs, 1, kMostRuns);
+  int64_t most = std::numeric_limits<int64_t>::max() - (o.runs - 1);
+  if (o.training.seed > most) {
+    throw usage_error("--seed={}: with --runs={} each run has the next seed; at most {} expected",
+                      o.training.seed, o.runs, most);
+  }
   if (!(o.num_train_epochs > 0 && o.num_train_epochs <= 1e6)) {
     throw usage_error("--num_train_epochs={}: a number above 0, and at most 1000000, expected",
                       o.num_train_epochs);
@@ -64,6 +72,37 @@ void check_options(FinetuneOptions& o) {
     throw usage_error("--warmup_proportion={}: a share from 0 to 1 expected", o.warmup_proportion);
   }
   check_warmup_steps(o.num_warmup_steps);
+}
+
+// All of GLUE is trained on its own tables in data_dir.
+void check_glue_options(const FinetuneOptions& o) {
+  if (o.overfit > 0)
+    throw usage_error("--overfit={}: for one task, not for all of glue", o.overfit);
+  const ClassificationOptions& table = o.classification;
+  if (table.data_dir.empty()) {
+    throw usage_error(
+        "--data_dir is needed: the folder with those of GLUE's tasks (CoLA, SST-2, MRPC, …)");
+  }
+  const std::pair<bool, std::string_view> of_one_table[] = {
+      {!table.train_file.empty(), "train_file"},
+      {!table.dev_file.empty(), "dev_file"},
+      {!table.test_file.empty(), "test_file"},
+      {!table.input_meta_data_path.empty(), "input_meta_data_path"},
+      {!table.text_column.empty(), "text_column"},
+      {!table.text_b_column.empty(), "text_b_column"},
+      {!table.label_column.empty(), "label_column"},
+      {!table.id_column.empty(), "id_column"},
+      {table.header.has_value(), "header"},
+      {!table.format.empty(), "format"},
+      {!table.target.labels.empty(), "labels"},
+  };
+  for (const auto& [given, name] : of_one_table) {
+    if (!given) continue;
+    throw usage_error(
+        "--{}: --task=glue trains each of its tasks on its own tables in --data_dir, whose columns "
+        "and labels are known; for one table name one task",
+        name);
+  }
 }
 
 // Steps of the run. The last batch of an epoch counts although it is smaller, so that an epoch has
@@ -114,7 +153,8 @@ FinetuneOptions parsed(Args args) {
           o.model.init_checkpoint, rate, kMostClassifierDropout);
     }
   }
-  check_options(o);
+  check_shared_options(o);
+  o.check();
   return o;
 }
 
@@ -150,16 +190,17 @@ TrainingJob job_of(Args args, FinetuneOptions& o) {
   return job;
 }
 
-// The best model's scores; an empty object where the run was left before its end.
-Json train_once(Args args, std::ostream& out) {
-  FinetuneOptions o = parsed(args);
-  use_threads(o.training.threads);
+RunDirectory directory_of(const FinetuneOptions& o) {
+  return {o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite};
+}
+
+// The best model's scores, as of RunOnce.
+Json train_once(Args args, FinetuneOptions& o, const Groups& groups, std::ostream& out) {
   Json scores = Json::object();
-  if (o.overfit > 0) {
-    fit_few_rows(job_of(args, o), o.training, o.overfit, out);
-    return scores;
-  }
-  RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
+  RunGroup alone(o.training.output_dir, {}, o.training.overwrite);
+  RunDirectory run = directory_of(o);
+  for (const RunGroup* group : groups) group->join(run);
+  alone.join(run);
   run.logged([&] {
     log_line("finetune: checking the model and the rows; the run is in {}", run.path());
     run_training(run, job_of(args, o), o.training, out);
@@ -176,16 +217,37 @@ Json train_once(Args args, std::ostream& out) {
   return scores;
 }
 
-Json train_runs(const Arguments& arguments, std::ostream& out) {
+Seeds seeds_of(const FinetuneOptions& o) {
+  return {{o.training.output_dir, o.training.overwrite}, o.training.seed, o.runs};
+}
+
+Json train_runs(const Arguments& arguments, const Groups& groups, std::ostream& out) {
   std::vector<std::string_view> args(arguments.begin(), arguments.end());
-  FinetuneOptions o;
-  parse_training_options(args, o.each(), o.training, o.model, true);
-  require_between("runs", o.runs, 1, kMostRuns);
-  auto once = [&](const Arguments& more) {
-    return train_once(std::vector<std::string_view>(more.begin(), more.end()), out);
-  };
-  if (o.runs == 1 || o.overfit > 0) return once(arguments);
-  return run_seeds(args, o.training.output_dir, o.training.seed, o.runs, once, out);
+  FinetuneOptions o = parsed(args);
+  use_threads(o.training.threads);
+  if (o.overfit > 0) {
+    fit_few_rows(job_of(args, o), o.training, o.overfit, out);
+    return {};
+  }
+  if (o.runs == 1) return train_once(args, o, groups, out);
+  auto once = [&](const Arguments& more, const Groups& all) { return train_runs(more, all, out); };
+  return run_seeds(args, seeds_of(o), groups, once, out);
+}
+
+// All that can be wrong with model, rows and folder, before anything runs. Of several seeds the first
+// stands for the others.
+void check_runs(const Arguments& arguments, Groups groups) {
+  std::vector<std::string_view> args(arguments.begin(), arguments.end());
+  FinetuneOptions o = parsed(args);
+  use_threads(o.training.threads);
+  Seeds seeds = seeds_of(o);
+  RunGroup group(o.training.output_dir, o.runs == 1 ? std::vector<std::string>() : seeds.folders(),
+                 o.training.overwrite);
+  groups.push_back(&group);
+  if (o.runs > 1) return check_runs(seeds.arguments(args, 0), groups);
+  RunDirectory run = directory_of(o);
+  for (const RunGroup* each : groups) each->join(run);
+  check_training(run, job_of(args, o), o.training);
 }
 
 void run_finetune(Args args, std::ostream& out) {
@@ -193,14 +255,17 @@ void run_finetune(Args args, std::ostream& out) {
   if (wants_help(args)) return print_help(kFinetuneCommand, o.each(), out);
   ignore_broken_pipes();
   parse_training_options(args, o.each(), o.training, o.model, true);
-  auto runs = [&](const Arguments& arguments) { return train_runs(arguments, out); };
+  auto runs = [&](const Arguments& arguments, const Groups& groups) {
+    return train_runs(arguments, groups, out);
+  };
   if (o.task != "glue") {
-    runs(Arguments(args.begin(), args.end()));
+    runs(Arguments(args.begin(), args.end()), {});
     return;
   }
-  if (o.overfit > 0)
-    throw usage_error("--overfit={}: for one task, not for all of glue", o.overfit);
-  run_glue(args, o.training.output_dir, o.classification.data_dir, runs, out);
+  check_shared_options(o);
+  check_glue_options(o);
+  run_glue(args, {o.training.output_dir, o.training.overwrite}, o.classification.data_dir,
+           check_runs, runs, out);
 }
 
 }  // namespace

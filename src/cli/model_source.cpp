@@ -13,6 +13,7 @@
 #include "checkpoint/tf2_objects.h"
 #include "checkpoint/widened.h"
 #include "cli/model_fit.h"
+#include "cli/run_group.h"
 #include "model/names.h"
 #include "storage/storage.h"
 #include "text/byte_bpe_files.h"
@@ -97,6 +98,11 @@ std::optional<std::string> find_model_folder(const std::string& given) {
   if (is_model_folder(inside)) return inside;
   if (exists(join_path(path, "run.json"))) {
     throw error("{} is a run without a finished model; let it end first", path);
+  }
+  std::vector<std::string> runs = runs_below(path);
+  if (!runs.empty()) {
+    throw error("{} holds several runs: name the folder of one, as {}", path,
+                join_path(path, runs.front()));
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "cli/model_fit.h"
+#include "cli/run_group.h"
 #include "cli/training_run.h"
 #include "storage/storage.h"
 #include "task/pretraining.h"
@@ -56,7 +57,9 @@ void run_pretrain(Args args, std::ostream& out) {
   parse_training_options(args, o.each(), o.training, o.model, false);
   check_options(o);
   use_threads(o.training.threads);
+  RunGroup alone(o.training.output_dir, {}, o.training.overwrite);
   RunDirectory run(o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite);
+  alone.join(run);
   run.logged([&] {
     log_line("pretrain: checking the model and the records; the run is in {}", run.path());
     TrainingJob job;

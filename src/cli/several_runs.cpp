@@ -11,49 +11,18 @@
 
 namespace bertrain {
 
-Arguments with(std::span<const std::string_view> arguments, const Arguments& more) {
-  Arguments all;
-  for (std::string_view argument : arguments) {
-    if (argument != "--") all.emplace_back(argument);  // after it nothing would be an option
-  }
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
+namespace {
 
-Json run_seeds(std::span<const std::string_view> arguments, const std::string& output_dir,
-               int64_t seed, int64_t runs, const RunOnce& run, std::ostream& out) {
-  std::vector<Json> all;
-  for (int64_t i = 0; i < runs; ++i) {
-    int64_t number = seed + i;
-    log_line("run {} of {}: seed {}", i + 1, runs, number);
-    all.push_back(run(with(
-        arguments, {"--runs=1", fmt::format("--seed={}", number),
-                    "--output_dir=" + join_path(output_dir, fmt::format("seed-{}", number))})));
-  }
-  Json means = Json::object();
-  if (all.front().empty()) return means;  // left before its end, as asked
-  out << fmt::format("{} runs, seeds {} to {}\n", runs, seed, seed + runs - 1);
-  for (const auto& [name, value] : all.front().items()) {
-    if (!value.is_number()) continue;
-    double sum = 0, squares = 0;
-    for (const Json& scores : all) sum += scores.value(name, 0.0);
-    double mean = sum / static_cast<double>(runs);
-    for (const Json& scores : all) squares += std::pow(scores.value(name, 0.0) - mean, 2);
-    means[name] = mean;
-    out << fmt::format("{} = {:.6f} +- {:.6f}\n", name, mean,
-                       std::sqrt(squares / static_cast<double>(runs - 1)));
-  }
-  return means;
-}
+bool is_left(const Json& scores) { return scores.is_object() && scores.empty(); }
 
-void run_glue(std::span<const std::string_view> arguments, const std::string& output_dir,
-              const std::string& data_dir, const RunOnce& run, std::ostream& out) {
+// GLUE's tasks whose folder is there.
+std::vector<const TableLayout*> tasks_in(const std::string& data_dir) {
   std::vector<const TableLayout*> there;
   for (const std::string& name : layout_names()) {
     const TableLayout* layout = find_layout(name);
     if (layout->folder.empty()) continue;
     std::string train = join_path(data_dir, layout->folder + "/" + layout->file("train").name);
-    if (storage_for(train).size(train)) {
+    if (exists(train)) {
       there.push_back(layout);
     } else {
       log_warning("{} is not there: {} is left out", train, layout->folder);
@@ -63,15 +32,94 @@ void run_glue(std::span<const std::string_view> arguments, const std::string& ou
     throw usage_error("--data_dir={}: none of GLUE's folders is in it (CoLA, SST-2, MRPC, …)",
                       data_dir);
   }
+  return there;
+}
+
+}  // namespace
+
+Arguments with(std::span<const std::string_view> arguments, const Arguments& more) {
+  Arguments all;
+  for (std::string_view argument : arguments) {
+    if (argument != "--") all.emplace_back(argument);  // after it nothing would be an option
+  }
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+std::vector<std::string> Seeds::folders() const {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < runs; ++i) names.push_back(fmt::format("seed-{}", first + i));
+  return names;
+}
+
+Arguments Seeds::arguments(std::span<const std::string_view> shared, int64_t run) const {
+  std::string folder = fmt::format("seed-{}", first + run);
+  return with(shared, {"--runs=1", fmt::format("--seed={}", first + run),
+                       "--output_dir=" + join_path(flags.output_dir, folder)});
+}
+
+Json run_seeds(std::span<const std::string_view> arguments, const Seeds& seeds, Groups groups,
+               const RunOnce& run, std::ostream& out) {
+  RunGroup group(seeds.flags.output_dir, seeds.folders(), seeds.flags.overwrite);
+  groups.push_back(&group);
+  std::vector<Json> all;
+  int64_t left = 0;
+  for (int64_t i = 0; i < seeds.runs; ++i) {
+    log_line("run {} of {}: seed {}", i + 1, seeds.runs, seeds.first + i);
+    all.push_back(run(seeds.arguments(arguments, i), groups));
+    left += is_left(all.back());
+  }
+  if (left > 0) {
+    out << fmt::format("{} of {} runs were stopped before their end: there is no mean\n", left,
+                       seeds.runs);
+    return Json::object();
+  }
+  out << fmt::format("{} runs, seeds {} to {}\n", seeds.runs, seeds.first,
+                     seeds.first + seeds.runs - 1);
+  Json means;
+  auto count = static_cast<double>(seeds.runs);
+  for (const auto& [name, value] : all.front().items()) {
+    if (!value.is_number()) continue;
+    double sum = 0, squares = 0;
+    for (const Json& scores : all) sum += scores.value(name, 0.0);
+    double mean = sum / count;
+    for (const Json& scores : all) squares += std::pow(scores.value(name, 0.0) - mean, 2);
+    means[name] = mean;
+    out << fmt::format("{} = {:.6f} +- {:.6f}\n", name, mean, std::sqrt(squares / (count - 1)));
+  }
+  if (means.is_null()) out << "nothing was evaluated\n";
+  return means;
+}
+
+void run_glue(std::span<const std::string_view> arguments, const SharedFlags& flags,
+              const std::string& data_dir, const CheckRun& check, const RunOnce& run,
+              std::ostream& out) {
+  std::vector<const TableLayout*> there = tasks_in(data_dir);
+  std::vector<std::string> folders;
+  for (const TableLayout* layout : there) folders.push_back(layout->name);
+  RunGroup group(flags.output_dir, folders, flags.overwrite);
+  auto arguments_of = [&](const TableLayout& layout) {
+    return with(arguments,
+                {"--task=" + layout.name, "--data_dir=" + join_path(data_dir, layout.folder),
+                 "--output_dir=" + join_path(flags.output_dir, layout.name)});
+  };
+  for (const TableLayout* layout : there) {
+    log_line("GLUE: checking {}", layout->folder);
+    check(arguments_of(*layout), {&group});
+  }
   std::string table;
   double sum = 0;
+  size_t left = 0;
   for (const TableLayout* layout : there) {
     log_line("GLUE: {}", layout->folder);
-    Json scores = run(with(
-        arguments, {"--task=" + layout->name, "--data_dir=" + join_path(data_dir, layout->folder),
-                    "--output_dir=" + join_path(output_dir, layout->name)}));
-    double mean = 0;
+    Json scores = run(arguments_of(*layout), {&group});
     table += fmt::format("{:<6}", layout->folder);
+    if (is_left(scores)) {
+      ++left;
+      table += "  stopped before its end\n";
+      continue;
+    }
+    double mean = 0;
     for (const std::string& name : layout->scores) {
       auto score = scores.value(name, 0.0);
       mean += score / static_cast<double>(layout->scores.size());
@@ -81,6 +129,11 @@ void run_glue(std::span<const std::string_view> arguments, const std::string& ou
     sum += mean;
   }
   out << "\n" << table;
+  if (left > 0) {
+    out << fmt::format("{} of {} tasks were stopped before their end: there is no mean\n", left,
+                       there.size());
+    return;
+  }
   out << fmt::format("mean of {} tasks (of a task its scores' mean) = {:.4f}\n", there.size(),
                      sum / static_cast<double>(there.size()));
 }

@@ -64,6 +64,12 @@ class TrainingRun {
         task_(*job.task),
         first_(run, job.settings, options) {}
 
+  // Without a trace, too.
+  void check() {
+    check_request();
+    if (run_.finished_step() != job_.steps) check_batches();
+  }
+
   void run(std::ostream& out) {
     StopSignals signals;  // heard from here to the last row that is predicted
     try {
@@ -75,13 +81,8 @@ class TrainingRun {
 
  private:
   void run_phases(std::ostream& out) {
-    RunRequest request = this->request();
-    run_.keep_inputs(job_.data_files);
-    run_.keep_inputs(job_.inputs);
-    run_.compare(request);
-    std::optional<int64_t> finished = run_.finished_step();
-    refuse_fewer_steps(finished.value_or(0));
-    if (finished == job_.steps) {
+    RunRequest request = check_request();
+    if (run_.finished_step() == job_.steps) {
       std::vector<std::string> missing = missing_model_files(run_.file("model"));
       if (missing.empty()) return complete(out);
       log_line(
@@ -104,6 +105,7 @@ class TrainingRun {
   }
 
   RunRequest request() const;
+  RunRequest check_request() const;
   void refuse_fewer_steps(int64_t done) const;
   void complete(std::ostream& out);
   void open_machine(bool trains);
@@ -158,6 +160,17 @@ RunRequest TrainingRun::request() const {
   request.model = {{"config", config_to_hugging_face(job_.config)},
                    {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
   if (!job_.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job_.weights);
+  return request;
+}
+
+RunRequest TrainingRun::check_request() const {
+  RunRequest request = this->request();
+  run_.keep_inputs(job_.data_files);
+  run_.keep_inputs(job_.inputs);
+  run_.compare(request);
+  best_rule();
+  patience_of(options_, !dev_splits(task_.splits()).empty());
+  refuse_fewer_steps(run_.finished_step().value_or(0));
   return request;
 }
 
@@ -448,6 +461,10 @@ void print_scores(const Json& scores, std::ostream& out) {
   for (const auto& [name, value] : scores.items()) {
     if (value.is_number()) out << name << " = " << value.dump() << "\n";
   }
+}
+
+void check_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options) {
+  TrainingRun(run, job, options).check();
 }
 
 void run_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options,

@@ -41,6 +41,10 @@ struct TrainingJob {
 void run_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options,
                   std::ostream& out);
 
+// What of that needs no machine, so that a run whose turn comes late is known to be sound: files, settings
+// of an earlier start, scores, batches.
+void check_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options);
+
 // Prints the scores that are numbers as "eval_accuracy = 0.84", by name.
 void print_scores(const Json& scores, std::ostream& out);
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/checked_json.h"
+#include "base/differences.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/storage.h"
@@ -36,7 +37,12 @@ const std::vector<Ours>& ours() {
       {"model",
        {"config.json", "vocab.txt", "vocab.json", "merges.txt", "tokenizer.json",
         "tokenizer_config.json", "special_tokens_map.json", "bertrain.json", "model.safetensors"}},
-      {"", {"run.json", "log.txt", "metrics.jsonl", "test_predictions.jsonl"}}};
+      {"submission",
+       {"CoLA.tsv", "SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv", "MNLI-m.tsv", "MNLI-mm.tsv",
+        "QNLI.tsv", "RTE.tsv", "WNLI.tsv"}},
+      {"",
+       {"run.json", "runs.json", "log.txt", "metrics.jsonl", "test_predictions.jsonl",
+        "test_predictions.conll"}}};
   return all;
 }
 
@@ -62,71 +68,49 @@ void each_of_ours(const std::string& run, const std::function<void(const fs::pat
   }
 }
 
-// The text from about `from` on, as much as a line bears; cut between characters.
-std::string excerpt(const std::string& text, size_t from) {
-  constexpr size_t kMost = 200, kBefore = 40;
-  if (text.size() <= kMost) return text;
-  auto between = [&](size_t at) {
-    while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
-      --at;
-    return at;
-  };
-  size_t begin = from + kBefore <= kMost ? 0 : between(std::min(from, text.size()) - kBefore);
-  size_t end = between(std::min(begin + kMost, text.size()));
-  return (begin > 0 ? "…" : "") + text.substr(begin, end - begin) + (end < text.size() ? "…" : "");
-}
-
-std::string text_of(const Json* value) {
-  return value ? value->dump(-1, ' ', false, Json::error_handler_t::replace) : "nothing";
-}
-
-// "5e-05 before, 0.0001 now", from where the two differ; of long lists their sizes and the first value
-// that differs.
-std::string difference(const Json* before, const Json* now, std::string_view name) {
-  std::string a = text_of(before), b = text_of(now);
-  size_t from =
-      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-  bool lists = before && now && before->is_array() && now->is_array();
-  if (lists && std::max(a.size(), b.size()) > 200) {
-    size_t first = 0;
-    while (first < before->size() && first < now->size() && (*before)[first] == (*now)[first]) {
-      ++first;
+// A usage error where one of the files that are read is among what would be removed.
+void refuse_removing(const std::string& folder, const std::vector<std::string>& inputs) {
+  std::error_code none;
+  std::string run = fs::weakly_canonical(folder, none).string();
+  each_of_ours(folder, [&](const fs::path& path) {
+    std::string doomed = fs::weakly_canonical(path, none).string();
+    for (const std::string& input : inputs) {
+      if (input.empty() || input == "-") continue;
+      std::string file = fs::weakly_canonical(input, none).string();
+      // A checkpoint may be named by what the names of its files begin with, or by its folder.
+      bool around = file.starts_with(run + "/") &&
+                    (doomed.starts_with(file + "/") || doomed.starts_with(file + "."));
+      if (file != doomed && !file.starts_with(doomed + "/") && !around) continue;
+      throw usage_error(
+          "{} is read, and --overwrite would remove {}: copy it out of {}, or use another "
+          "--output_dir",
+          input, path.string(), folder);
     }
-    auto at = [&](const Json& list) { return first < list.size() ? &list[first] : nullptr; };
-    return fmt::format("{} {} before, {} now; the first that differs is number {}: {}",
-                       before->size(), name, now->size(), first + 1,
-                       difference(at(*before), at(*now), name));
-  }
-  return fmt::format("{} before, {} now", excerpt(a, from), excerpt(b, from));
+  });
 }
 
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-void compare(const Json* before, const Json* now, const std::string& place,
-             const std::vector<std::string>& neutral, std::vector<std::string>& found) {
-  bool objects = (!before || before->is_object()) && (!now || now->is_object()) && (before || now);
-  if (!objects) {
-    if (before && now && *before == *now) return;
-    std::string_view name = std::string_view(place).substr(place.rfind('.') + 1);
-    found.push_back(fmt::format("{}: {}", place, difference(before, now, name)));
-    return;
-  }
-  auto part = [&](const std::string& name) {
-    std::string inner = place.empty() ? name : place + "." + name;
-    if (contains(neutral, inner)) return;
-    const Json* b = before && before->contains(name) ? &(*before)[name] : nullptr;
-    const Json* n = now && now->contains(name) ? &(*now)[name] : nullptr;
-    compare(b, n, inner, neutral, found);
-  };
-  if (now) {
-    for (const auto& [name, value] : now->items()) part(name);
-  }
-  if (before) {
-    for (const auto& [name, value] : before->items()) {
-      if (!now || !now->contains(name)) part(name);
+uint64_t bytes_of_run(const std::string& folder) {
+  uint64_t bytes = 0;
+  each_of_ours(folder, [&](const fs::path& path) {
+    std::error_code none;
+    if (fs::is_regular_file(path, none)) bytes += fs::file_size(path, none);
+    for (fs::recursive_directory_iterator entry(path, none), end; !none && entry != end;
+         entry.increment(none)) {
+      if (entry->is_regular_file(none)) bytes += entry->file_size(none);
     }
+  });
+  return bytes;
+}
+
+void remove_run(const std::string& folder) {
+  each_of_ours(folder, [](const fs::path& path) {
+    std::error_code code;
+    fs::remove_all(path, code);
+    if (code) throw error("--overwrite: removing {}: {}", path.string(), code.message());
+  });
+  for (const Ours& part : ours()) {
+    std::error_code ignored;  // a folder that holds files of others stays
+    if (!part.folder.empty()) fs::remove(fs::path(folder) / part.folder, ignored);
   }
 }
 
@@ -225,13 +209,6 @@ Json in_utf8(const Json& json) {
   return result;
 }
 
-std::vector<std::string> differences(const Json& before, const Json& now,
-                                     const std::vector<std::string>& neutral) {
-  std::vector<std::string> found;
-  compare(&before, &now, "", neutral, found);
-  return found;
-}
-
 RunDirectory::Folder::Folder(const std::string& where) : path(without_slashes(where)) {
   if (path.empty()) throw usage_error("--output_dir is needed: the folder of the run");
   storage_for(path);  // an error for buckets, which would be local folders of odd names
@@ -299,50 +276,42 @@ void RunDirectory::open_log() {
 std::string RunDirectory::file(std::string_view name) const { return join_path(path_, name); }
 
 void RunDirectory::keep_inputs(const std::vector<std::string>& inputs) const {
-  if (!replaces_) return;
-  std::error_code none;
-  std::string run = fs::weakly_canonical(path_, none).string();
-  each_of_ours(path_, [&](const fs::path& path) {
-    std::string doomed = fs::weakly_canonical(path, none).string();
-    for (const std::string& input : inputs) {
-      if (input.empty() || input == "-") continue;
-      std::string file = fs::weakly_canonical(input, none).string();
-      // A checkpoint may be named by what the names of its files begin with, or by its folder.
-      bool around = file.starts_with(run + "/") &&
-                    (doomed.starts_with(file + "/") || doomed.starts_with(file + "."));
-      if (file != doomed && !file.starts_with(doomed + "/") && !around) continue;
-      throw usage_error(
-          "{} is read, and --overwrite would remove {}: copy it out of {}, or use another "
-          "--output_dir",
-          input, path.string(), path_);
-    }
-  });
+  for (const std::string& run : replaced()) refuse_removing(run, inputs);
 }
 
 uint64_t RunDirectory::replaced_bytes() const {
   uint64_t bytes = 0;
-  if (!replaces_) return bytes;
-  each_of_ours(path_, [&](const fs::path& path) {
-    std::error_code none;
-    if (fs::is_regular_file(path, none)) bytes += fs::file_size(path, none);
-    for (fs::recursive_directory_iterator entry(path, none), end; !none && entry != end;
-         entry.increment(none)) {
-      if (entry->is_regular_file(none)) bytes += entry->file_size(none);
-    }
-  });
+  for (const std::string& run : replaced()) bytes += bytes_of_run(run);
   return bytes;
 }
 
-void RunDirectory::remove_earlier() {
-  each_of_ours(path_, [](const fs::path& path) {
-    std::error_code code;
-    fs::remove_all(path, code);
-    if (code) throw error("--overwrite: removing {}: {}", path.string(), code.message());
-  });
-  for (const Ours& part : ours()) {
-    std::error_code ignored;  // a folder that holds files of others stays
-    if (!part.folder.empty()) fs::remove(file(part.folder), ignored);
+std::vector<std::string> RunDirectory::replaced() const {
+  std::vector<std::string> runs = others_;
+  if (replaces_) runs.push_back(path_);
+  return runs;
+}
+
+void RunDirectory::replace_also(std::vector<std::string> runs, std::function<void()> then) {
+  for (std::string& run : runs) {
+    other_locks_.push_back(std::make_unique<RunLock>(run));
+    others_.push_back(std::move(run));
   }
+  then_.push_back(std::move(then));
+}
+
+void RunDirectory::remove_others() {
+  if (!others_.empty()) log_line("--overwrite: removing what was in {}", fmt::join(others_, ", "));
+  for (const std::string& run : others_) remove_run(run);
+  other_locks_.clear();  // each has a file in its folder
+  for (const std::string& run : others_) {
+    std::error_code ignored;  // a folder that holds files of others stays
+    fs::remove(run, ignored);
+  }
+  others_.clear();
+}
+
+void RunDirectory::remove_earlier() {
+  remove_run(path_);
   replaces_ = false;
   open_log();
   log_ << waiting_;
@@ -375,7 +344,9 @@ void RunDirectory::compare(const RunRequest& request) const {
 }
 
 void RunDirectory::start(const RunRequest& request, const Json& choices) {
+  remove_others();
   if (replaces_) remove_earlier();
+  for (const std::function<void()>& act : then_) act();
   Json earlier = record_;
   if (!continues()) {
     record_ = {{"bertrain", kVersion}, {"chosen", Json::object()}, {"starts", Json::array()}};

@@ -56,6 +56,9 @@ class RunDirectory {
   // A usage error where start() would remove one of the files (or checkpoints) that are read.
   void keep_inputs(const std::vector<std::string>& inputs) const;
   uint64_t replaced_bytes() const;  // of what start() removes
+  // The folders of other runs, each after those in it, that start() removes before it writes anything;
+  // then it calls `then`. May be called again for more of them. Locks them until it has; throws when a job works in one of them.
+  void replace_also(std::vector<std::string> runs, std::function<void()> then);
   // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now
   // what the run was asked, and it is not done.
   // `choices`: those of the program that decide bits (dtype, capacities …), by name. A start that
@@ -78,6 +81,8 @@ class RunDirectory {
   void save() const;
   void open_log();
   void remove_earlier();
+  void remove_others();
+  std::vector<std::string> replaced() const;  // the folders that start() empties
 
   // Creates the folder and those above it; at the end (after the lock is gone) removes what it created again as far as
   // that is still empty.
@@ -95,10 +100,13 @@ class RunDirectory {
   std::unique_ptr<RunLock> lock_;
   Json record_;
   std::ofstream log_;
-  bool replaces_ = false;    // an earlier run is here still, and start() removes it
-  bool had_log_ = false;     // of an earlier start, or the user's own
-  bool log_failed_ = false;  // which has been said
-  std::string waiting_;      // for log.txt, while that of the earlier run is there
+  bool replaces_ = false;            // an earlier run is here still, and start() removes it
+  bool had_log_ = false;             // of an earlier start, or the user's own
+  bool log_failed_ = false;          // which has been said
+  std::vector<std::string> others_;  // runs that start() removes, too
+  std::vector<std::unique_ptr<RunLock>> other_locks_;
+  std::vector<std::function<void()>> then_;  // for start()
+  std::string waiting_;                      // for log.txt, while that of the earlier run is there
   std::unique_ptr<LogSink> sink_;
 };
 
@@ -112,11 +120,5 @@ std::string utc_time();
 // is in no character becomes \xff and each backslash two, so that it can be read back; likewise of a
 // text that holds "\x". Other texts stay. So are a run's requests kept.
 Json in_utf8(const Json& json);
-
-// Each value that differs as "learning_rate: 5e-05 before, 0.0001 now", in the order of `now`;
-// values inside objects as "labels.0", long lists as "3000 labels before, 2999 now; the first that
-// differs is number 7: …". What is named so in `neutral` is left out.
-std::vector<std::string> differences(const Json& before, const Json& now,
-                                     const std::vector<std::string>& neutral);
 
 }  // namespace bertrain

@@ -12,13 +12,11 @@
 #include "base/error.h"
 #include "base/error_message.h"
 #include "base/log.h"
-#include "text/unicode.h"
 
 namespace bertrain {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -214,6 +212,37 @@ TEST(RunDirectory, OverwriteKeepsTheEarlierRunUntilTheStart) {
   EXPECT_EQ(run.record()["starts"].size(), 1u);
 }
 
+TEST(RunDirectory, OtherRunsThatAreReplacedGoWithTheStart) {
+  std::string path = fresh_path("several"), other = path + "/seed-1";
+  {
+    RunDirectory run(other, Resume::automatic, false);
+    run.start(request(1, {}));
+    fs::create_directories(other + "/model");
+    std::ofstream(other + "/model/config.json") << "{}";
+  }
+  std::ofstream(other + "/notes.txt") << "mine";
+  int told = 0;
+  {
+    RunDirectory run(path, Resume::automatic, true);
+    run.replace_also({other}, [&] { ++told; });
+    EXPECT_THAT(message_of([&] { RunDirectory(other, Resume::automatic, true); }),
+                HasSubstr("in use by process"));
+    EXPECT_THAT(message_of([&] { run.keep_inputs({other + "/model"}); }),
+                HasSubstr("--overwrite would remove"));
+    EXPECT_GT(run.replaced_bytes(), 0u);
+  }
+  EXPECT_TRUE(fs::exists(other + "/model/config.json")) << "it did not start";
+  EXPECT_EQ(told, 0);
+  RunDirectory run(path, Resume::automatic, true);
+  run.replace_also({other}, [&] { ++told; });
+  run.start(request(1, {}));
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(fs::exists(other + "/model"));
+  EXPECT_FALSE(fs::exists(other + "/run.json"));
+  EXPECT_FALSE(fs::exists(other + "/lock"));
+  EXPECT_EQ(text_of(other + "/notes.txt"), "mine");
+}
+
 TEST(RunDirectory, FilesOfOthersStay) {
   std::string path = fresh_path("others");
   fs::create_directories(path + "/model");
@@ -265,41 +294,6 @@ TEST(RunDirectory, DamagedRecordsAndForeignFolders) {
               HasSubstr("but no run.json"));
   EXPECT_THAT(message_of([] { RunDirectory("/proc/nowhere/x", Resume::automatic, false); }),
               HasSubstr("--output_dir=/proc/nowhere/x"));
-}
-
-TEST(Differences, NestedAddedAndRemoved) {
-  Json before = {{"a", {{"x", 1}, {"y", "s"}}}, {"gone", true}, {"skip", 1}};
-  Json now = {{"a", {{"x", 2}, {"y", "s"}}}, {"skip", 2}, {"new", 3}};
-  EXPECT_THAT(differences(before, now, {"skip"}),
-              ElementsAre("a.x: 1 before, 2 now", "new: nothing before, 3 now",
-                          "gone: true before, nothing now"));
-  EXPECT_THAT(differences(now, now, {}), ElementsAre());
-}
-
-TEST(Differences, LongOnesAreShownWhereTheyDiffer) {
-  Json before = {{"task", {{"labels", Json::array()}}}};
-  for (int i = 0; i < 10000; ++i) before["task"]["labels"].push_back("c" + std::to_string(i));
-  Json now = before;
-  now["task"]["labels"].erase(5000);
-  EXPECT_THAT(differences(before, now, {}),
-              ElementsAre("task.labels: 10000 labels before, 9999 now; the first that differs is "
-                          "number 5001: \"c5000\" before, \"c5001\" now"));
-  now = before;
-  now["task"]["labels"].push_back("more");
-  EXPECT_THAT(differences(before, now, {}),
-              ElementsAre("task.labels: 10000 labels before, 10001 now; the first that differs is "
-                          "number 10001: nothing before, \"more\" now"));
-  std::string text;
-  for (int i = 0; i < 200; ++i) text += "é";
-  std::vector<std::string> found =
-      differences({{"a", text + "x" + text}}, {{"a", text + "y" + text}}, {});
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0], HasSubstr("éx"));
-  EXPECT_THAT(found[0], HasSubstr("éy"));
-  EXPECT_LT(found[0].size(), 450u);
-  EXPECT_FALSE(find_invalid_utf8(found[0]));
-  found = differences({{"a", text}}, {{"a", "é"}}, {});
-  EXPECT_FALSE(find_invalid_utf8(found.at(0)));
 }
 
 }  // namespace

@@ -21,12 +21,16 @@ void TableSource::use_layout(const std::string& name) {
   check(layout_ != nullptr, "a layout that there is");
   if (options_.trained_format.empty()) options_.trained_format = layout_->format;
   if (options_.data_dir.empty()) return;
-  if (!exists(join_path(options_.data_dir, layout_->file("train").name))) {
-    throw usage_error("--data_dir={}: {} is not there, which {} has", options_.data_dir,
-                      layout_->file("train").name, name);
+  const std::string& train = layout_->file("train").name;
+  if (!exists(join_path(options_.data_dir, train))) {
+    std::string below =
+        layout_->folder.empty() ? "" : join_path(options_.data_dir, layout_->folder);
+    bool is_above = !below.empty() && exists(join_path(below, train));
+    throw usage_error("--data_dir={}: {} is not there, which {} has{}", options_.data_dir, train,
+                      name, is_above ? "; it is in the folder below: --data_dir=" + below : "");
   }
   if (options_.train_file.empty()) {
-    options_.train_file = join_path(options_.data_dir, layout_->file("train").name);
+    options_.train_file = join_path(options_.data_dir, train);
     require_layout(*layout_, layout_->file("train"), options_.train_file);
   }
 }
