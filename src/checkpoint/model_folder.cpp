@@ -290,17 +290,20 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
       [&](const std::string& name) { return weights.read(name); }, rename, transposes, replaced);
 }
 
-std::vector<std::string> missing_model_files(std::string_view directory) {
+std::vector<std::string> model_files(std::string_view directory) {
   auto at = [&](std::string_view name) { return join_path(directory, name); };
   bool bytes = exists(at(kPieces)) || exists(at(kMerges));
   std::vector<std::string_view> names = {kConfig,        kTokenizer, kTokenizerConfig,
                                          kSpecialTokens, kOurs,      kWeights};
   names.insert(names.begin() + 1, bytes ? kPieces : kVocabulary);
   if (bytes) names.insert(names.begin() + 2, kMerges);
-  std::vector<std::string> missing;
-  for (std::string_view name : names) {
-    if (!exists(at(name))) missing.emplace_back(name);
-  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> missing_model_files(std::string_view directory) {
+  std::vector<std::string> missing = model_files(directory);
+  std::erase_if(missing,
+                [&](const std::string& name) { return exists(join_path(directory, name)); });
   return missing;
 }
 

@@ -59,7 +59,9 @@ void write_model_folder(std::string_view directory, const ModelFolder& folder,
                         const Transposes& transposes,
                         const std::vector<std::string>& replaced = {});
 
-// Those of these files that are not there.
+// The names of these files, for the tokenizer that the folder has one of.
+std::vector<std::string> model_files(std::string_view directory);
+// Those of them that are not there.
 std::vector<std::string> missing_model_files(std::string_view directory);
 
 // What a folder of ours or of transformers says of its model; the weights are open_checkpoint()'s.

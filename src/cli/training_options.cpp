@@ -109,10 +109,12 @@ void TrainingOptions::each(OptionVisitor& v) {
   v("overwrite", overwrite, "remove an earlier run in output_dir first");
 }
 
-std::vector<std::string> neutral_options() {
-  return {"output_dir", "threads",    "replicas", "memory",    "eval_batch_size",
-          "eval_every", "save_every", "keep",     "log_every", "stop_after",
-          "resume",     "overwrite",  "test_file"};
+std::vector<std::string> neutral_options(bool evaluates) {
+  std::vector<std::string> names = {"output_dir", "threads",   "replicas",  "memory",
+                                    "save_every", "keep",      "log_every", "stop_after",
+                                    "resume",     "overwrite", "test_file", "eval_batch_size"};
+  if (!evaluates) names.emplace_back("eval_every");  // else it decides which model is the best
+  return names;
 }
 
 void parse_training_options(std::span<const std::string_view> args, const EachOption& visit,

@@ -30,9 +30,9 @@ struct TrainingOptions {
   void each(OptionVisitor& v);
 };
 
-// Names that may change between starts of one run: they do not change its weights, or (threads,
-// memory) what follows from them is kept in run.json.
-std::vector<std::string> neutral_options();
+// Names that may change between starts of one run: they do not change its model, or (threads, memory)
+// what follows from them is kept in run.json. `evaluates`: on rows that are scored while it trains.
+std::vector<std::string> neutral_options(bool evaluates);
 
 // Parses, with the preset's values and those of the initial checkpoint as defaults of the flags
 // that they concern: an explicit flag wins over both. `visit` lists all options of the command,

@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/model_folder.h"
 #include "cli/devices.h"
+#include "cli/finished_run.h"
 #include "cli/first_start.h"
 #include "cli/load_report.h"
 #include "cli/model_output.h"
@@ -29,6 +30,8 @@
 namespace bertrain {
 namespace {
 
+constexpr const char* kPatienceFrom = "patience_from";
+
 bool has_split(const Task& task, std::string_view split) {
   std::vector<std::string> all = task.splits();
   return std::find(all.begin(), all.end(), split) != all.end();
@@ -38,15 +41,6 @@ bool has_split(const Task& task, std::string_view split) {
 void say(RunDirectory& run, std::ostream& out, const std::string& text) {
   run.note(text);
   out << text;
-}
-
-// Which rows are predicted, so that a later start sees whether its own are others; of what can be
-// read but once only the name is known. Null: no rows.
-Json about_test(const TrainingJob& job) {
-  if (!has_split(*job.task, "test")) return nullptr;
-  Json about = {{"file", job.test_file}};
-  if (!is_read_once(job.test_file)) about.update(fingerprint(job.test_file));
-  return in_utf8(about);
 }
 
 // Says how good a model is, unlike a number of rows or the threshold at which a score is best.
@@ -67,7 +61,7 @@ class TrainingRun {
   // Without a trace, too.
   void check() {
     check_request();
-    if (run_.finished_step() != job_.steps) check_batches();
+    if (!is_finished()) check_batches();
   }
 
   void run(std::ostream& out) {
@@ -82,7 +76,8 @@ class TrainingRun {
  private:
   void run_phases(std::ostream& out) {
     RunRequest request = check_request();
-    if (run_.finished_step() == job_.steps) {
+    if (is_finished()) {
+      refuse_changed_model(run_.file("model"), run_.finished_results());
       std::vector<std::string> missing = missing_model_files(run_.file("model"));
       if (missing.empty()) return complete(out);
       log_line(
@@ -95,28 +90,33 @@ class TrainingRun {
     prepare_loop();
     prepare_state();
     prepare_evaluation();
-    run_.start(request, {{"instruction_set", instruction_set_of(options_.device)},
-                         {"dtype", dtype_},
-                         {"replicas", backend_->replicas()},
-                         {"device", backend_->description()},
-                         {"capacities", to_json(capacities_)}});
+    Json choices = {{"instruction_set", instruction_set_of(options_.device)},
+                    {"dtype", dtype_},
+                    {"replicas", backend_->replicas()},
+                    {"device", backend_->description()},
+                    {"capacities", to_json(capacities_)}};
+    if (patience_from_) choices[kPatienceFrom] = *patience_from_;
+    run_.start(request, choices);
     log_banner();
     train_steps() ? publish(out) : leave(out);
   }
 
   RunRequest request() const;
-  RunRequest check_request() const;
+  RunRequest check_request();
+  bool is_finished() const;
   void refuse_fewer_steps(int64_t done) const;
   void complete(std::ostream& out);
   void open_machine(bool trains);
   void prepare_steps();
   void prepare_loop();
   void prepare_state();
+  void count_patience();
   void prepare_evaluation();
   void check_batches();
   int64_t shuffle_buffer() const {
     return options_.shuffle_buffer > 0 ? options_.shuffle_buffer : job_.shuffle_buffer;
   }
+  Json about_test() const { return has_split(task_, "test") ? about_rows(job_.test_file) : Json(); }
   std::string predict_test();
   void log_banner();
   bool train_steps();
@@ -134,6 +134,9 @@ class TrainingRun {
   const TrainingOptions& options_;
   const Task& task_;
   FirstStart first_;
+  bool same_settings_ = true;  // as those of an earlier start
+  std::optional<int64_t>
+      patience_from_;  // the step after which evaluations count for early stopping
   int threads_ = 0;
   uint64_t shuffled_bytes_ = 0;  // of examples that wait to be shuffled, if they count
   ProgramMemory memory_;         // beside those
@@ -156,22 +159,27 @@ RunRequest TrainingRun::request() const {
   request.settings = job_.settings;
   request.task = task_.describe();
   request.data = fingerprints(job_.data_files);
-  request.neutral = neutral_options();
+  request.neutral = neutral_options(!dev_splits(task_.splits()).empty());
   request.model = {{"config", config_to_hugging_face(job_.config)},
                    {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
   if (!job_.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job_.weights);
   return request;
 }
 
-RunRequest TrainingRun::check_request() const {
+RunRequest TrainingRun::check_request() {
   RunRequest request = this->request();
   run_.keep_inputs(job_.data_files);
   run_.keep_inputs(job_.inputs);
-  run_.compare(request);
+  same_settings_ = run_.compare(request);
   best_rule();
   patience_of(options_, !dev_splits(task_.splits()).empty());
   refuse_fewer_steps(run_.finished_step().value_or(0));
   return request;
+}
+
+// One that stopped early goes on where it is asked for otherwise.
+bool TrainingRun::is_finished() const {
+  return run_.finished_step() == job_.steps && (same_settings_ || !run_.stopped_early());
 }
 
 void TrainingRun::refuse_fewer_steps(int64_t done) const {
@@ -189,7 +197,7 @@ void TrainingRun::complete(std::ostream& out) {
   std::string text =
       fmt::format("already at step {} of {}: nothing to train; the model is in {}\n",
                   results.value("last_step", job_.steps), job_.steps, run_.file("model"));
-  Json test = about_test(job_);
+  Json test = about_test();
   if (!test.is_null()) {
     std::string file = run_.file(predictions_file(task_.describe()));
     bool there = storage_for(file).size(file).has_value();
@@ -299,6 +307,18 @@ BestRule TrainingRun::best_rule() const {
   throw usage_error("--best_metric={}: the scores are {}", metric, names);
 }
 
+// A run that had stopped early and goes on under other settings has all its patience again, also where
+// it ended before it saved anything since.
+void TrainingRun::count_patience() {
+  std::optional<JsonValue> from = run_.chosen(kPatienceFrom);
+  bool again = from && from->integer(0, INT64_MAX) == checkpoints_->step();
+  if (!again && (same_settings_ || !run_.stopped_early())) return;
+  log_line("{}: it had stopped early; evaluations that are not better are counted anew",
+           run_.path());
+  checkpoints_->count_anew();
+  patience_from_ = checkpoints_->step();
+}
+
 void TrainingRun::prepare_state() {
   checkpoints_ = std::make_unique<RunCheckpoints>(run_.file("checkpoints"), *state_, options_.keep,
                                                   best_rule());
@@ -306,6 +326,7 @@ void TrainingRun::prepare_state() {
   if (run_.continues() && checkpoints_->restore()) {
     refuse_fewer_steps(checkpoints_->step());
     log_line("{}: going on after step {} of {}", run_.path(), checkpoints_->step(), job_.steps);
+    count_patience();
     return;
   }
   if (run_.finished_step()) {
@@ -403,7 +424,8 @@ void TrainingRun::publish(std::ostream& out) {
   std::string predictions = predict_test();
   int64_t last = checkpoints_->saved_step();
   Json results = {{"step", step}, {"last_step", last}, {"scores", scores}};
-  if (Json test = about_test(job_); !test.is_null()) results["test"] = test;
+  results["model"] = about_model(run_.file("model"));
+  if (Json test = about_test(); !test.is_null()) results["test"] = test;
   run_.finish(job_.steps, results);
   std::ostringstream text;
   print_scores(scores, text);

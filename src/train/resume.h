@@ -38,6 +38,7 @@ class RunCheckpoints {
   void judge(int64_t step, const Json& scores);
   bool is_best(int64_t step) const { return best_ == step; }
   int64_t evaluations_since_best() const { return since_best_; }  // none of them better
+  void count_anew() { since_best_ = 0; }  // of a run that goes on under other settings
 
   // Saves the state as that of `step`. One with a value that is not finite is an Error that names the
   // tensor. Throws Error that names the folder, the bytes needed and those that are free; the states

@@ -161,13 +161,14 @@ Json compared(const RunRequest& request) {
                   {"model", request.model}});
 }
 
-// What decides the shapes of a run's weights: between two runs of which that is not the same no
-// checkpoint is of use.
+// What decides the shapes of a run's weights and slots: between two runs of which that is not the same
+// no checkpoint is of use.
 Json shapes(const Json& compared) {
   auto within = [](const Json& json, const char* name) {
     return json.is_object() && json.contains(name) ? json[name] : Json();
   };
-  Json result = {within(compared, "command"), within(within(compared, "task"), "labels").size()};
+  Json result = {within(compared, "command"), within(within(compared, "task"), "labels").size(),
+                 within(within(compared, "settings"), "freeze")};  // frozen parts have no slots
   Json config = within(within(compared, "model"), "config");
   for (const char* size : {"vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size",
                            "max_position_embeddings", "type_vocab_size"}) {
@@ -319,8 +320,8 @@ void RunDirectory::remove_earlier() {
   log_.flush();
 }
 
-void RunDirectory::compare(const RunRequest& request) const {
-  if (!continues()) return;
+bool RunDirectory::compare(const RunRequest& request) const {
+  if (!continues()) return true;
   Json before = Json::object(), now = compared(request);
   for (const char* name : kCompared) {
     // What the version of the first start did not record yet is taken to be the same.
@@ -334,13 +335,16 @@ void RunDirectory::compare(const RunRequest& request) const {
   for (const std::string& line : differences(before, now, neutral)) {
     list += "\n  " + line;
   }
-  if (list.empty()) return;
+  if (list.empty()) return true;
   std::string reason = "the run there was started with other settings:" + list;
-  if (shapes(before) == shapes(now)) return inexact(reason);
+  if (shapes(before) == shapes(now)) {
+    inexact(reason);
+    return false;
+  }
   throw error(
-      "{}: {}\nits checkpoints do not fit that model: use another --output_dir, or --overwrite "
-      "(removes that run)",
-      path_, reason);
+      "{}: {}\nits checkpoints do not fit that model: use another --output_dir, where a run may "
+      "start from the model of this one (--init_checkpoint={}), or --overwrite (removes that run)",
+      path_, reason, path_);
 }
 
 void RunDirectory::start(const RunRequest& request, const Json& choices) {
@@ -376,10 +380,13 @@ void RunDirectory::inexact(std::string_view reason) const {
                 path_, reason);
     return;
   }
+  // With as many steps as are done nothing is left to go on with.
+  bool at_end = finished_step() && !stopped_early();
   throw error(
-      "{}: {}\nuse another --output_dir, --overwrite (removes that run), or --resume=inexact (goes "
+      "{}: {}\nuse another --output_dir, --overwrite (removes that run), or --resume=inexact{} "
+      "(goes "
       "on from its last checkpoint)",
-      path_, reason);
+      path_, reason, at_end ? " with more --num_train_steps" : "");
 }
 
 void RunDirectory::finish(int64_t step, const Json& results) {
@@ -400,6 +407,11 @@ Json RunDirectory::finished_results() const {
   if (!results) return Json::object();
   if (auto step = results->find("last_step")) step->integer(0, INT64_MAX);
   return results->json();
+}
+
+bool RunDirectory::stopped_early() const {
+  std::optional<int64_t> asked = finished_step();
+  return asked && finished_results().value("last_step", *asked) < *asked;
 }
 
 void RunDirectory::logged(const std::function<void()>& work) {

@@ -50,9 +50,9 @@ class RunDirectory {
   const Json& record() const { return record_; }  // run.json as it is; null before start()
 
   // Settings of the earlier start that the request does not share are an Error that lists each
-  // with both values; with inexact, a warning, unless weights would have other shapes. Changes
-  // nothing.
-  void compare(const RunRequest& request) const;
+  // with both values; with inexact, a warning and false, unless weights or slots would have other
+  // shapes. Changes nothing.
+  bool compare(const RunRequest& request) const;
   // A usage error where start() would remove one of the files (or checkpoints) that are read.
   void keep_inputs(const std::vector<std::string>& inputs) const;
   uint64_t replaced_bytes() const;  // of what start() removes
@@ -72,6 +72,7 @@ class RunDirectory {
   void finish(int64_t step, const Json& results);  // marks the run as done
   std::optional<int64_t> finished_step() const;    // nullopt: the run is not done
   Json finished_results() const;  // of a run that is done: what finish() was given; {}: not there
+  bool stopped_early() const;     // done, though with fewer steps than were asked for
   // Calls `work`; what it throws is also written to log.txt.
   void logged(const std::function<void()>& work);
   // Lines for log.txt alone: results that went to a command's stream.
