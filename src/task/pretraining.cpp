@@ -137,7 +137,7 @@ class Pretraining final : public Task {
   std::string row_name(int64_t row) const override {
     const std::vector<std::string>& files = files_of("train");
     return fmt::format("{}:{}", files.at(static_cast<size_t>(row >> kFileShift)),
-                       row & ((int64_t{1} << kFileShift) - 1));
+                       (row & ((int64_t{1} << kFileShift) - 1)) + 1);  // as readers count records
   }
 
   // Records are not counted in the files; only reading them all would tell.

@@ -117,7 +117,7 @@ TEST(Pretraining, APassReadsItsFilesInAnOrderOfItsOwn) {
     while (auto e = stream->next()) {
       int64_t id = integers(*e, "input_ids").at(1);
       EXPECT_EQ(task->row_name(integers(*e, "row").at(0)),
-                fmt::format("mem://pretraining/part{}:{}", id / 10, id % 10));
+                fmt::format("mem://pretraining/part{}:{}", id / 10, id % 10 + 1));
     }
   }
   options.input_file = "mem://pretraining/part1";

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "data/packer.h"
+#include "task/target_counts.h"
 #include "tensor/scope.h"
 
 namespace bertrain {
@@ -72,6 +73,8 @@ class Task {
   }
   // examples of that split, if known
   virtual std::optional<uint64_t> count(std::string_view split) const = 0;
+  // For who looks whether "train" can be learnt; null: its targets are not worth counting.
+  virtual std::unique_ptr<TargetCounts> target_counts() const { return nullptr; }
   // what the user calls a row of "train", whose number a batch holds
   virtual std::string row_name(int64_t row) const { return std::to_string(row); }
   virtual int64_t max_seq_length() const = 0;

@@ -70,7 +70,7 @@ Error not_finite(const Task& task, int64_t step, const std::vector<Batch>& micro
                                  : fmt::format("The last checkpoint is that of step {}", saved);
   return error(
       "step {}: the loss is {} and the norm of the gradient {}; the update was not made. Rows of "
-      "the batch (from 0): {}. {}. A lower --learning_rate or a longer warm-up helps where the "
+      "the batch: {}. {}. A lower --learning_rate or a longer warm-up helps where the "
       "data are sound",
       step + 1, result.loss, result.gradient_norm, rows, before);
 }

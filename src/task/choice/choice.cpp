@@ -100,6 +100,12 @@ class Choice final : public Task {
     auto data = find(split);
     return data ? std::optional(data->size()) : std::nullopt;
   }
+  std::unique_ptr<TargetCounts> target_counts() const override { return target_->counts(); }
+  std::string row_name(int64_t row) const override {
+    auto train = find("train");
+    return train ? train->place(row) : std::to_string(row);
+  }
+
   int64_t max_seq_length() const override { return table().max_seq_length * places_; }
   int64_t max_targets() const override { return 0; }
 

@@ -69,6 +69,7 @@ void ChoiceData::add(const std::vector<ChoiceRow>& rows, const PairEncoder& enco
   for (const ChoiceRow& row : rows) {
     labels_.push_back(row.label);
     row_ids_.push_back(row.id);
+    line_.push_back(row.line);
   }
 }
 
@@ -110,6 +111,7 @@ uint64_t ChoiceData::add(RecordedReader& reader, int64_t most) {
     add_choices(inputs);
     labels_.push_back(label);
     row_ids_.push_back(id);
+    line_.push_back(reader.number());
     inputs.clear();
   }
   if (!inputs.empty()) {
@@ -128,6 +130,10 @@ Example ChoiceData::example(uint64_t index, int64_t places) const {
   }
   return choice_example(parts, places, labels_.at(index), row_ids_[index],
                         static_cast<int64_t>(index));
+}
+
+std::string ChoiceData::place(int64_t row) const {
+  return fmt::format("{}:{}", name_, line_.at(static_cast<size_t>(row)));
 }
 
 void ChoiceData::report() const {

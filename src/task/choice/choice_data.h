@@ -48,7 +48,8 @@ class ChoiceData {
   const std::string& name() const { return name_; }
   // See choice_example.
   Example example(uint64_t index, int64_t places) const;
-  void report() const;  // logs rows, choices, lengths, and how many were cut
+  std::string place(int64_t row) const;  // "FILE:LINE", of records FILE:NUMBER
+  void report() const;                   // logs rows, choices, lengths, and how many were cut
 
  private:
   void add_choices(std::span<const PairInput> inputs);
@@ -60,6 +61,7 @@ class ChoiceData {
   std::vector<uint32_t> first_;  // by choice: ids of segment 0
   std::vector<int64_t> labels_;  // by row, as what follows
   std::vector<std::string> row_ids_;
+  std::vector<uint64_t> line_;
   uint64_t cut_ = 0;  // choices that did not fit
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/streams.h"
+#include "metrics/one_sided.h"
 #include "task/ordered_rows.h"
 #include "task/squad/python_json.h"
 #include "task/squad/squad_scores.h"
@@ -88,6 +89,7 @@ class SquadScorer final : public Scorer {
     asked.answers = question.answers;
     SquadPrediction prediction = squad_prediction_of(row);
     predictions_.put(question.id, prediction.text);
+    said_.add(right_answer(question, prediction.text), prediction.text);
     if (version_2_) odds_.put(question.id, prediction.null_odds);
   }
 
@@ -117,12 +119,23 @@ class SquadScorer final : public Scorer {
     return scores;
   }
 
+  std::string doubt() const override { return said_.doubt("questions", "answered"); }
+
  private:
+  // The answer that was given where it is one of the right ones, else the first; "": there is none.
+  static std::string right_answer(const SquadQuestion& question, const std::string& given) {
+    for (const SquadAnswer& answer : question.answers) {
+      if (answer.text == given) return given;
+    }
+    return question.answers.empty() ? "" : question.answers[0].text;
+  }
+
   std::shared_ptr<const SquadFile> dev_;
   bool version_2_;
   ScoreUnit unit_;
   SquadData asked_;  // questions that a row came of, without contexts
   AnswersById predictions_;
+  OneSided said_;
   NullOddsById odds_;
 };
 

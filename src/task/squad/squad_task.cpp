@@ -15,6 +15,7 @@
 #include "task/encoder_inputs.h"
 #include "task/share.h"
 #include "task/squad/recorded_windows.h"
+#include "task/squad/span_counts.h"
 #include "task/squad/span_loss.h"
 #include "task/squad/squad_rows.h"
 #include "tensor/ops/ops.h"
@@ -96,6 +97,7 @@ class SquadTask final : public Task {
     std::shared_ptr<const SquadFile> file = find(split);
     return file ? std::optional(file->size()) : std::nullopt;
   }
+  std::unique_ptr<TargetCounts> target_counts() const override { return make_squad_counts(); }
   std::string row_name(int64_t row) const override {
     if (recorded_) return recorded_->id(static_cast<uint64_t>(row));
     return find("train")->data().questions.at(static_cast<size_t>(row)).id;

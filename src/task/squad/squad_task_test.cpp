@@ -169,6 +169,23 @@ TEST(SquadTask, ScoresAreTheOfficialOnes) {
   EXPECT_FALSE(scores.contains("eval_NoAns_f1"));
 }
 
+TEST(SquadTask, DoubtsAModelThatAnswersAllWithNothing) {
+  SquadOptions options = short_windows();
+  std::vector<std::pair<std::string, int>> answers(20, {"b c", 2});
+  for (int i = 0; i < 5; ++i) answers[static_cast<size_t>(i)] = {"", -1};
+  options.dev_file = write("doubt.json", {{"a b c", answers}});
+  auto task = make(options);
+  auto nothing = task->scorer(), right = task->scorer();
+  for (int64_t i = 0; i < 20; ++i) {
+    std::string id = fmt::format("q{}", i);
+    nothing->add(squad_row(id, i, {"", {}, 0}));
+    right->add(squad_row(id, i, {i < 5 ? "" : "b c", {}, 0}));
+  }
+  EXPECT_THAT(nothing->doubt(), HasSubstr("100.0 % of the questions are answered with nothing by "
+                                          "the model, which 25.0 % are"));
+  EXPECT_EQ(right->doubt(), "");
+}
+
 TEST(SquadTask, VersionTwoIsTakenFromTheDataAndRemembered) {
   SquadOptions options = short_windows();
   options.train_file = write("train.json", {{"a b c", {{"c", 4}, {"", -1}}}});

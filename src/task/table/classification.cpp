@@ -105,6 +105,11 @@ class Classification final : public Task {
     return std::nullopt;
   }
 
+  std::unique_ptr<TargetCounts> target_counts() const override { return target_->counts(); }
+  std::string row_name(int64_t row) const override {
+    return train_ ? train_->place(row) : std::to_string(row);
+  }
+
   int64_t max_seq_length() const override { return options().max_seq_length; }
   int64_t max_targets() const override { return 0; }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/quote.h"
+#include "metrics/one_sided.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
 #include "task/table/label_list.h"
@@ -15,6 +16,16 @@ namespace bertrain {
 namespace {
 
 constexpr float kThreshold = 0.5;
+
+// The classes that are there (not 0), in the order of the labels, whatever that of the row.
+template <class Marks>
+std::string set_text(const Labels& labels, const Marks& marks) {
+  std::vector<std::string> names;
+  for (size_t c = 0; c < labels.size(); ++c) {
+    if (static_cast<bool>(marks.at(c))) names.push_back(labels.name(c));
+  }
+  return fmt::format("{}", fmt::join(names, ","));
+}
 
 class MultiLabelRows final : public OrderedRows {
  public:
@@ -62,6 +73,7 @@ class MultiLabelScorer final : public Scorer {
       hits_[c].false_negative += gold[c] && !found[c];
     }
     right_ += gold == found;
+    predicted_.add(set_text(*labels_, gold), set_text(*labels_, found));
     ++rows_;
     loss_.add(static_cast<double>(floats(row, "loss").at(0)));
   }
@@ -78,16 +90,19 @@ class MultiLabelScorer final : public Scorer {
   }
 
   std::string doubt() const override {
-    constexpr uint64_t kFewest = 20;  // labels that say something
     uint64_t there = 0, given = 0;
     for (const Hits& hits : hits_) {
       there += hits.support();
       given += hits.true_positive + hits.false_positive;
     }
-    if (there < kFewest || given > 0) return "";
-    return fmt::format(
-        "no row is given a label, and {} are in them: the model has not learnt to tell rows apart",
-        there);
+    // Where nearly no row has a label, giving none is nearly always right, and yet nothing is learnt.
+    if (there >= kFewestToDoubt && given == 0) {
+      return fmt::format(
+          "no row is given a label, and {} are in them: the model has not learnt to tell rows "
+          "apart",
+          there);
+    }
+    return predicted_.doubt("rows", "labelled");
   }
 
   Json details() const override { return {{"classes", class_scores(*labels_, hits_)}}; }
@@ -105,8 +120,37 @@ class MultiLabelScorer final : public Scorer {
 
   std::shared_ptr<const Labels> labels_;
   std::vector<Hits> hits_;
+  OneSided predicted_;
   uint64_t rows_ = 0, right_ = 0;
   WeightedMean loss_;
+};
+
+// Classes of which a row has any number are each a choice of two, so that a model which says the same
+// of every row says how frequent each is.
+class MultiLabelCounts final : public TargetCounts {
+ public:
+  explicit MultiLabelCounts(std::shared_ptr<const Labels> labels)
+      : labels_(std::move(labels)), classes_(labels_->size()) {}
+
+  void add(const Example& example, bool begins_row) override {
+    if (begins_row) rows_.add(kind(example));
+    const std::vector<float>& marks = floats(example, "labels");
+    for (size_t c = 0; c < classes_.size(); ++c) classes_[c].add(marks.at(c) > 0 ? "yes" : "no");
+  }
+  std::string text() const override { return rows_.text("sets of labels", "rows"); }
+  double constant_loss() const override {
+    double sum = 0;
+    for (const Frequencies& one : classes_) sum += one.entropy();
+    return sum / static_cast<double>(classes_.size());
+  }
+  std::string kind(const Example& example) const override {
+    return set_text(*labels_, floats(example, "labels"));
+  }
+
+ private:
+  std::shared_ptr<const Labels> labels_;
+  Frequencies rows_;
+  std::vector<Frequencies> classes_;
 };
 
 class MultiLabel final : public TextTarget {
@@ -207,6 +251,9 @@ class MultiLabel final : public TextTarget {
       sum += static_cast<double>(surprise_of(there ? predicted[c] : 1 - predicted[c]));
     }
     return static_cast<float>(sum / static_cast<double>(predicted.size()));
+  }
+  std::unique_ptr<TargetCounts> counts() const override {
+    return std::make_unique<MultiLabelCounts>(labels_);
   }
   std::unique_ptr<Rows> rows() const override { return std::make_unique<MultiLabelRows>(labels_); }
   std::unique_ptr<Scorer> scorer() const override {

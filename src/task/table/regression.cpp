@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/quote.h"
+#include "metrics/one_sided.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
 #include "task/table/label_list.h"
@@ -27,6 +29,17 @@ std::optional<float> number_of(const std::string& text) {
   if (failed != std::errc() || at != end || !(std::abs(value) <= kLargestNumber))
     return std::nullopt;
   return static_cast<float>(value);
+}
+
+struct Spread {
+  double mean = 0, variance = 0;  // the loss of a model that always says the mean
+};
+Spread spread_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  auto count = static_cast<double>(values.size());
+  double mean = std::accumulate(values.begin(), values.end(), 0.0) / count, squares = 0;
+  for (double value : values) squares += std::pow(value - mean, 2);
+  return {mean, squares / count};
 }
 
 class RegressionRows final : public OrderedRows {
@@ -69,6 +82,18 @@ class RegressionScorer final : public Scorer {
             {"eval_count", static_cast<uint64_t>(gold_.size())}};
   }
 
+  std::string doubt() const override {
+    constexpr double kNearlyNone = 0.01;  // of how the rows' numbers differ
+    if (gold_.size() < kFewestToDoubt) return "";
+    double said = std::sqrt(spread_of(value_).variance);
+    double right = std::sqrt(spread_of(gold_).variance);
+    if (said >= kNearlyNone * right) return "";
+    return fmt::format(
+        "the model says nearly the same number of every row (standard deviation {:.3g}, of the "
+        "right numbers {:.3g}): it has not learnt to tell them apart",
+        said, right);
+  }
+
  private:
   static bool is_constant(const std::vector<double>& values) {
     return std::ranges::all_of(values, [&](double value) { return value == values.front(); });
@@ -76,6 +101,31 @@ class RegressionScorer final : public Scorer {
 
   std::vector<double> gold_, value_;
   WeightedMean loss_;
+};
+
+class RegressionCounts final : public TargetCounts {
+ public:
+  void add(const Example& example, bool begins_row) override {
+    auto value = static_cast<double>(floats(example, "value").at(0));
+    trained_.push_back(value);
+    if (begins_row) rows_.push_back(value);
+  }
+  std::string text() const override {
+    if (rows_.empty()) return "";
+    auto [least, most] = std::minmax_element(rows_.begin(), rows_.end());
+    Spread spread = spread_of(rows_);
+    return fmt::format(
+        "numbers of {} rows: from {:g} to {:g}, {:g} on average; always saying that has loss "
+        "{:g}\n",
+        rows_.size(), *least, *most, spread.mean, spread.variance);
+  }
+  double constant_loss() const override { return spread_of(trained_).variance; }
+  std::string kind(const Example& example) const override {
+    return fmt::format("{}", floats(example, "value").at(0));
+  }
+
+ private:
+  std::vector<double> rows_, trained_;
 };
 
 class Regression final : public TextTarget {
@@ -94,22 +144,17 @@ class Regression final : public TextTarget {
   bool is_known() const override { return true; }
 
   void report(const std::vector<RowLabel>& labels, const LabelColumn& column) const override {
-    double sum = 0, squares = 0;
-    float least = INFINITY, most = -INFINITY;
+    std::vector<double> values;
     for (const RowLabel& label : labels) {
-      float value = *number_of(label.text);
-      sum += static_cast<double>(value);
-      least = std::min(least, value);
-      most = std::max(most, value);
+      values.push_back(static_cast<double>(*number_of(label.text)));
     }
-    double mean = sum / static_cast<double>(labels.size());
-    for (const RowLabel& label : labels) {
-      squares += std::pow(static_cast<double>(*number_of(label.text)) - mean, 2);
-    }
+    if (values.empty()) return;
+    auto [least, most] = std::minmax_element(values.begin(), values.end());
+    Spread spread = spread_of(values);
     log_line(
-        "{}: numbers from {} to {}, {:.4f} on average; a model that says so of every row has loss "
-        "{:.4f}",
-        column.file, least, most, mean, squares / static_cast<double>(labels.size()));
+        "{}: numbers from {:g} to {:g}, {:.4f} on average; a model that says so of every row has "
+        "loss {:.4f}",
+        column.file, *least, *most, spread.mean, spread.variance);
   }
 
   std::string fault(const RowLabel& label) const override { return misfit(label); }
@@ -143,6 +188,9 @@ class Regression final : public TextTarget {
   float loss_of(const Example& notes, std::span<const float> predicted) const override {
     float difference = predicted[0] - *number_of(strings(notes, "gold").at(0));
     return difference * difference;
+  }
+  std::unique_ptr<TargetCounts> counts() const override {
+    return std::make_unique<RegressionCounts>();
   }
   std::unique_ptr<Rows> rows() const override { return std::make_unique<RegressionRows>(); }
   std::unique_ptr<Scorer> scorer() const override { return std::make_unique<RegressionScorer>(); }

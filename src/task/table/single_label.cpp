@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/quote.h"
+#include "metrics/one_sided.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
 #include "task/table/label_list.h"
@@ -57,6 +58,7 @@ class SingleLabelScorer final : public Scorer {
     int64_t gold = labels_->find(strings(row, "gold").at(0));
     int64_t predicted = labels_->find(strings(row, "label").at(0));
     check(gold >= 0 && predicted >= 0, "a scored row has labels of the model");
+    predicted_.add(strings(row, "gold").at(0), strings(row, "label").at(0));
     confusion_.add(static_cast<size_t>(gold), static_cast<size_t>(predicted));
     loss_.add(static_cast<double>(floats(row, "loss").at(0)));
   }
@@ -71,22 +73,7 @@ class SingleLabelScorer final : public Scorer {
     return scores;
   }
 
-  std::string doubt() const override {
-    constexpr uint64_t kFewest = 20;  // rows that say something
-    constexpr double kNearlyAll = 0.99;
-    auto total = static_cast<double>(confusion_.total());
-    for (size_t c = 0; c < labels_->size() && confusion_.total() >= kFewest; ++c) {
-      Hits hits = confusion_.hits(c);
-      double predicted = static_cast<double>(hits.true_positive + hits.false_positive) / total;
-      double labelled = static_cast<double>(hits.support()) / total;
-      if (predicted < kNearlyAll || labelled >= kNearlyAll) continue;
-      return fmt::format(
-          "{:.1f} % of the rows are labelled {} by the model, which {:.1f} % are: it has not "
-          "learnt to tell them apart",
-          100 * predicted, quote(labels_->name(c)), 100 * labelled);
-    }
-    return "";
-  }
+  std::string doubt() const override { return predicted_.doubt("rows", "labelled"); }
 
   Json details() const override {
     std::vector<Hits> hits;
@@ -118,10 +105,32 @@ class SingleLabelScorer final : public Scorer {
 
   std::shared_ptr<const Labels> labels_;
   Confusion confusion_;
+  OneSided predicted_;
   WeightedMean loss_;
 };
 
 constexpr const char* kWeight = "label_weight";
+
+class SingleLabelCounts final : public TargetCounts {
+ public:
+  explicit SingleLabelCounts(std::shared_ptr<const Labels> labels) : labels_(std::move(labels)) {}
+
+  void add(const Example& example, bool begins_row) override {
+    std::string label = kind(example);
+    if (begins_row) rows_.add(label);
+    bool weighs = example.contains(kWeight);
+    trained_.add(label, weighs ? static_cast<double>(floats(example, kWeight).at(0)) : 1);
+  }
+  std::string text() const override { return rows_.text("labels", "rows"); }
+  double constant_loss() const override { return trained_.entropy(); }
+  std::string kind(const Example& example) const override {
+    return labels_->name(static_cast<size_t>(integers(example, "label").at(0)));
+  }
+
+ private:
+  std::shared_ptr<const Labels> labels_;
+  Frequencies rows_, trained_;
+};
 
 // logits [E, C], label i32 [E] → the logit of the label [E].
 Tensor logit_of(Tensor logits, Tensor label) {
@@ -216,6 +225,9 @@ class SingleLabel final : public TextTarget {
     int64_t gold = labels_->find(strings(notes, "gold").at(0));
     check(gold >= 0, "a known label");
     return surprise_of(predicted[static_cast<size_t>(gold)]);
+  }
+  std::unique_ptr<TargetCounts> counts() const override {
+    return std::make_unique<SingleLabelCounts>(labels_);
   }
   std::unique_ptr<Rows> rows() const override { return std::make_unique<SingleLabelRows>(labels_); }
   std::unique_ptr<Scorer> scorer() const override {

@@ -80,7 +80,8 @@ class TextTarget {
   virtual Schema schema() const = 0;
   virtual LossTerm term() const = 0;
 
-  virtual int64_t outputs() const = 0;  // logits are f32 [E, outputs]
+  virtual std::unique_ptr<TargetCounts> counts() const = 0;  // of rows that put() made
+  virtual int64_t outputs() const = 0;                       // logits are f32 [E, outputs]
   virtual Outputs build(bool training, Tensor logits, const Inputs& batch) const = 0;
   // The loss of a row whose prediction (`outputs` probabilities, or the value) was made of several; the
   // notes have a `gold`.

@@ -160,25 +160,14 @@ TEST(TextTarget, LabelsOfABenchmarkAreCalledSo) {
   }
 }
 
-// Scores `rows` rows, of which the first `odd` have gold "b", all predicted as "a" but `right` of those.
-std::string doubt_after(int rows, int odd, int right) {
-  auto target = learnt(make_single_label({}), {"a", "b"});
-  auto scorer = target->scorer();
-  for (int i = 0; i < rows; ++i) {
-    scorer->add({{"gold", Strings{i < odd ? "b" : "a"}},
-                 {"label", Strings{i < right ? "b" : "a"}},
+TEST(SingleLabel, DoubtsAModelThatSaysTheSameOfNearlyAll) {
+  auto scorer = learnt(make_single_label({}), {"a", "b"})->scorer();
+  for (int i = 0; i < 20; ++i) {
+    scorer->add({{"gold", Strings{i < 8 ? "b" : "a"}},
+                 {"label", Strings{"a"}},
                  {"loss", std::vector<float>{1}}});
   }
-  return scorer->doubt();
-}
-
-TEST(SingleLabel, DoubtsAModelThatSaysTheSameOfNearlyAll) {
-  EXPECT_THAT(doubt_after(200, 80, 2),
-              HasSubstr("99.0 % of the rows are labelled 'a' by the model, which 60.0 % are"));
-  EXPECT_EQ(doubt_after(200, 80, 3), "");
-  EXPECT_EQ(doubt_after(19, 8, 0), "") << "too few rows to say";
-  EXPECT_THAT(doubt_after(20, 8, 0), HasSubstr("100.0 %"));
-  EXPECT_EQ(doubt_after(200, 2, 0), "") << "nearly all are of that class";
+  EXPECT_THAT(scorer->doubt(), HasSubstr("100.0 % of the rows are labelled 'a' by the model"));
 }
 
 TEST(MultiLabel, DoubtsAModelThatGivesNoLabel) {
@@ -193,6 +182,36 @@ TEST(MultiLabel, DoubtsAModelThatGivesNoLabel) {
   EXPECT_THAT(scorer->doubt(), HasSubstr("no row is given a label, and 20 are in them"));
   add({"b"});
   EXPECT_EQ(scorer->doubt(), "");
+}
+
+TEST(MultiLabel, DoubtsAModelThatGivesAllRowsTheSameLabels) {
+  auto scorer = learnt(make_multi_label({}), {"a,b"})->scorer();
+  for (int i = 0; i < 20; ++i) {
+    scorer->add({{"gold", i < 5 ? Strings{"a", "b"} : Strings{"a"}},
+                 {"labels", i % 2 == 0 ? Strings{"a", "b"} : Strings{"b", "a"}},
+                 {"loss", std::vector<float>{1}}});
+  }
+  EXPECT_THAT(scorer->doubt(),
+              HasSubstr("100.0 % of the rows are labelled 'a,b' by the model, which 25.0 % are"));
+}
+
+TEST(Regression, DoubtsAModelThatSaysNearlyTheSameOfEveryRow) {
+  auto doubt = [](int rows, double gold, double said) {
+    auto scorer = make_regression({})->scorer();
+    for (int i = 0; i < rows; ++i) {
+      double side = i % 2 == 0 ? 1 : -1;
+      scorer->add({{"gold", Strings{fmt::format("{}", gold * side)}},
+                   {"value", std::vector<float>{static_cast<float>(said * side)}},
+                   {"loss", std::vector<float>{1}}});
+    }
+    return scorer->doubt();
+  };
+  EXPECT_THAT(doubt(20, 100, 0.5),
+              HasSubstr("nearly the same number of every row (standard deviation 0.5, of the right "
+                        "numbers 100)"));
+  EXPECT_EQ(doubt(20, 100, 1.5), "");
+  EXPECT_EQ(doubt(19, 100, 0.5), "") << "too few rows to say";
+  EXPECT_EQ(doubt(20, 0, 0), "") << "the right numbers are all the same";
 }
 
 TEST(SingleLabel, RareClassesCountMore) {

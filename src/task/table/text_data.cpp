@@ -148,6 +148,10 @@ void TextData::set_target(std::shared_ptr<const TextTarget> target) {
   target_ = std::move(target);
 }
 
+std::string TextData::place(int64_t row) const {
+  return fmt::format("{}:{}", name_, line_.at(static_cast<size_t>(row)));
+}
+
 Example TextData::example(uint64_t index) const {
   check(target_ != nullptr, "labels mean something before rows are taken");
   Example example;

@@ -31,6 +31,7 @@ class TextData {
   const std::string& name() const { return name_; }
   const std::vector<RowLabel>& labels() const { return labels_; }  // of the rows
   std::vector<RowLabel> labels_of_examples() const;
+  std::string place(int64_t row) const;   // "FILE:LINE", of records FILE:NUMBER
   Example example(uint64_t index) const;  // see stream()
   // Logs rows, lengths, and what became of long texts; `part` says which of the file's rows they are.
   void report(std::string_view part = "") const;

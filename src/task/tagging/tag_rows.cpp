@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "metrics/one_sided.h"
 #include "metrics/scores.h"
 #include "task/ordered_rows.h"
 #include "task/tagging/entity_scores.h"
@@ -96,7 +98,9 @@ class TagScorer final : public Scorer {
       throw error("sentence {} (counted from 0) has no tags, so it cannot be scored", sentences_);
     }
     ++sentences_;
-    scores_.add(strings(row, "gold"), tags);
+    const Strings& gold = strings(row, "gold");
+    scores_.add(gold, tags);
+    for (size_t i = 0; i < tags.size(); ++i) predicted_.add(gold.at(i), tags[i]);
     for (float loss : floats(row, "loss")) loss_.add(static_cast<double>(loss));
   }
 
@@ -111,13 +115,14 @@ class TagScorer final : public Scorer {
   }
 
   std::string doubt() const override {
-    constexpr uint64_t kFewest = 20;  // entities that say something
     Hits all = scores_.all();
-    if (all.support() < kFewest || all.true_positive + all.false_positive > 0) return "";
-    return fmt::format(
-        "the model finds none of the {} entities: it has not learnt to tell words "
-        "apart",
-        all.support());
+    // Where nearly all words are O, finding nothing is nearly always right, and yet nothing is learnt.
+    if (all.support() >= kFewestToDoubt && all.true_positive + all.false_positive == 0) {
+      return fmt::format(
+          "the model finds none of the {} entities: it has not learnt to tell words apart",
+          all.support());
+    }
+    return predicted_.doubt("words", "tagged");
   }
 
   Json details() const override {
@@ -133,14 +138,46 @@ class TagScorer final : public Scorer {
 
  private:
   EntityScores scores_;
+  OneSided predicted_;
   WeightedMean loss_;
   uint64_t sentences_ = 0;
+};
+
+class TagCounts final : public TargetCounts {
+ public:
+  explicit TagCounts(std::shared_ptr<const Labels> labels) : labels_(std::move(labels)) {}
+
+  // Each word is a target of one window alone, so that it makes no difference where a row begins.
+  void add(const Example& example, bool /*begins_row*/) override {
+    const std::vector<int64_t>& tags = integers(example, "tags");
+    const std::vector<float>& weights = floats(example, "tag_weights");
+    for (size_t i = 0; i < tags.size(); ++i) {
+      if (weights.at(i) > 0) words_.add(name(tags[i]));
+    }
+  }
+  std::string text() const override { return words_.text("tags", "words"); }
+  double constant_loss() const override { return words_.entropy(); }
+  std::string kind(const Example& example) const override {
+    std::set<std::string> names;
+    for (int64_t tag : integers(example, "tags")) names.insert(name(tag));
+    return fmt::format("{}", fmt::join(names, ","));
+  }
+
+ private:
+  const std::string& name(int64_t tag) const { return labels_->name(static_cast<size_t>(tag)); }
+
+  std::shared_ptr<const Labels> labels_;
+  Frequencies words_;
 };
 
 }  // namespace
 
 std::unique_ptr<Rows> make_tag_rows(std::shared_ptr<const Labels> labels) {
   return std::make_unique<TagRows>(std::move(labels));
+}
+
+std::unique_ptr<TargetCounts> make_tag_counts(std::shared_ptr<const Labels> labels) {
+  return std::make_unique<TagCounts>(std::move(labels));
 }
 
 std::unique_ptr<Scorer> make_tag_scorer() { return std::make_unique<TagScorer>(); }

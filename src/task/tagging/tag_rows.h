@@ -13,4 +13,7 @@ namespace bertrain {
 std::unique_ptr<Rows> make_tag_rows(std::shared_ptr<const Labels> labels);
 std::unique_ptr<Scorer> make_tag_scorer();
 
+// Of words: their tags. A sentence's kind is which tags are in it.
+std::unique_ptr<TargetCounts> make_tag_counts(std::shared_ptr<const Labels> labels);
+
 }  // namespace bertrain

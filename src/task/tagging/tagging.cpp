@@ -99,6 +99,7 @@ class Tagging final : public Task {
     if (split == "dev" && dev_) return dev_->size();
     return std::nullopt;
   }
+  std::unique_ptr<TargetCounts> target_counts() const override { return make_tag_counts(labels_); }
   std::string row_name(int64_t row) const override {
     return train_ ? train_->place(row) : std::to_string(row);
   }

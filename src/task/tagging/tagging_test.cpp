@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "storage/storage.h"
+#include "task/tagging/tag_rows.h"
 #include "task/tiny_config.h"
 
 namespace bertrain {
@@ -162,6 +163,20 @@ TEST(Tagging, PutsWindowsTogetherInAnyOrder) {
       EXPECT_EQ(lines, split == std::string("test") ? text + "\n \n\n" : "");
     }
   }
+}
+
+TEST(Tagging, DoubtsATaggerThatSaysTheSameOfAllWords) {
+  auto doubt = [](const std::string& tag) {
+    std::unique_ptr<Scorer> scorer = make_tag_scorer();
+    std::vector<std::string> gold(40, "B-X"), tags(40, tag);
+    for (size_t i = 0; i < 30; ++i) gold[i] = "O";
+    scorer->add({{"gold", gold}, {"tags", tags}, {"loss", std::vector<float>(40, 1.0F)}});
+    scorer->add({{"gold", gold}, {"tags", tags}, {"loss", std::vector<float>(40, 1.0F)}});
+    return scorer->doubt();
+  };
+  EXPECT_THAT(doubt("B-X"),
+              HasSubstr("100.0 % of the words are tagged 'B-X' by the model, which 25.0 % are"));
+  EXPECT_THAT(doubt("O"), HasSubstr("finds none of the 20 entities"));
 }
 
 TEST(Tagging, HoldsOutEqualSentencesTogether) {
