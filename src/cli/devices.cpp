@@ -8,10 +8,12 @@
 #include "backend/pjrt/find_plugin.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "cli/hardware.h"
 #include "cli/options.h"
 #include "cli/training_options.h"
 #include "storage/disk_space.h"
+#include "train/signals.h"
 
 namespace bertrain {
 
@@ -93,6 +95,16 @@ void require_memory(const BertConfig& config, bool training, const ProgramMemory
       memory.of_device ? "the device's memory" : "memory",
       training ? " with their gradients and Adam's means" : "", readable_bytes(memory.bytes),
       memory.of_device ? "device" : "machine");
+}
+
+Machine open_machine(const std::string& device, const std::string& memory, int64_t replicas,
+                     const BertConfig& config, bool training) {
+  Machine machine;
+  machine.backend = open_backend(
+      device, {loop_threads(), parse_memory(memory), nullptr, leave_if_stopped}, replicas);
+  machine.memory = program_memory(*machine.backend, memory);
+  require_memory(config, training, machine.memory);
+  return machine;
 }
 
 }  // namespace bertrain

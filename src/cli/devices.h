@@ -48,4 +48,13 @@ ProgramMemory program_memory(const Backend& backend, const std::string& asked, u
 // beyond `memory`, before anything is built of it. Throws Error with both sizes.
 void require_memory(const BertConfig& config, bool training, const ProgramMemory& memory);
 
+// Where a model runs: --device, --memory and --replicas as asked, with loop_threads() threads, refused as by
+// require_memory. Its programs leave where a signal asked for it (leave_if_stopped).
+struct Machine {
+  std::unique_ptr<Backend> backend;
+  ProgramMemory memory;
+};
+Machine open_machine(const std::string& device, const std::string& memory, int64_t replicas,
+                     const BertConfig& config, bool training);
+
 }  // namespace bertrain

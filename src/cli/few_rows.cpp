@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/machine.h"
 #include "base/quote.h"
 #include "cli/devices.h"
 #include "cli/load_report.h"
+#include "cli/row_survey.h"
 #include "train/capacities.h"
 #include "train/signals.h"
 #include "train/state.h"
@@ -22,159 +21,79 @@
 namespace bertrain {
 namespace {
 
-constexpr size_t kMostLookedAt = 10000;  // rows that the few are chosen from
-constexpr size_t kMostLabels = 20;       // that are listed
-constexpr double kFits = 0.05;           // a loss that only known rows have
+constexpr double kFits = 0.1;  // of the best constant prediction's loss: only known rows have it
 constexpr int64_t kSteps = 300;
-constexpr double kMoves = 0.95;   // of the first loss: what stays above it has hardly moved
-constexpr double kUnknown = 0.3;  // share of pieces above which texts are not of this vocabulary
+constexpr double kUnknown = 0.3;    // share of pieces above which texts are not of this vocabulary
+constexpr double kFarNumbers = 5;   // standard deviation of numbers that a head starts far from
+constexpr double kLargestRate = 1;  // beyond which none is tried: AdamW's steps are as large as it
 
-using Row = std::pair<int64_t, Example>;  // number in the split
-
-std::string gold_of(const Example& row) {
-  auto found = row.find("gold");
-  if (found == row.end()) return "";
-  const auto* names = std::get_if<std::vector<std::string>>(&found->second);
-  return names == nullptr ? "" : fmt::format("{}", fmt::join(*names, ","));
-}
-
-std::vector<Row> first_rows(const Task& task) {
-  std::vector<Row> rows;
-  ExampleStream stream = task.examples("train");
-  while (rows.size() < kMostLookedAt) {
-    leave_if_stopped();
-    std::optional<Example> row = stream->next();
-    if (!row) break;
-    rows.emplace_back(std::ssize(rows), std::move(*row));
-  }
-  return rows;
-}
-
-using ByLabel = std::map<std::string, std::vector<size_t>>;  // label → rows
-
-ByLabel by_label(const std::vector<Row>& rows) {
-  ByLabel labels;
-  for (size_t i = 0; i < rows.size(); ++i) labels[gold_of(rows[i].second)].push_back(i);
-  return labels;
-}
-
-// What a model scores that says the same of every row.
-void print_labels(const ByLabel& labels, size_t rows, std::ostream& out) {
-  if (labels.size() < 2) return;
-  std::vector<std::pair<size_t, std::string>> most;
-  for (const auto& [label, mine] : labels) most.emplace_back(mine.size(), label);
-  std::stable_sort(most.begin(), most.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  auto share = [&](size_t count) {
-    return 100.0 * static_cast<double>(count) / static_cast<double>(rows);
-  };
-  out << fmt::format("labels of {} rows: {}; always saying {} is right for {:.1f} %\n", rows,
-                     labels.size(), quote(most[0].second), share(most[0].first));
-  for (size_t i = 0; i < std::min(most.size(), kMostLabels); ++i) {
-    out << fmt::format("  {:6.1f} %  {}\n", share(most[i].first), quote(most[i].second));
-  }
-  if (most.size() > kMostLabels) out << "  and " << most.size() - kMostLabels << " more\n";
-}
-
-// One of each label in turn, so that a model that says the same of all cannot fit them.
-std::vector<Row> choose(const std::vector<Row>& rows, const ByLabel& labels, int64_t count) {
-  std::vector<size_t> chosen;
-  for (size_t turn = 0; std::ssize(chosen) < count; ++turn) {
-    size_t before = chosen.size();
-    for (const auto& [label, mine] : labels) {
-      if (turn < mine.size() && std::ssize(chosen) < count) chosen.push_back(mine[turn]);
-    }
-    if (chosen.size() == before) break;
-  }
-  std::sort(chosen.begin(), chosen.end());
-  std::vector<Row> few;
-  for (size_t i : chosen) few.push_back(rows[i]);
-  return few;
-}
-
-double unknown_share(const std::vector<Row>& rows, const Tokenizer& tokenizer) {
-  int64_t unknown = tokenizer.vocabulary().find(tokenizer.special().unknown);
-  uint64_t count = 0, all = 0;
-  for (const auto& [number, row] : rows) {
-    for (int64_t id : integers(row, "input_ids")) count += id == unknown ? 1 : 0;
-    all += integers(row, "input_ids").size();
-  }
-  return all > 0 ? static_cast<double>(count) / static_cast<double>(all) : 0;
-}
-
-// Rows of the same pieces that are to have different labels; "" if there are none.
-std::string contradiction(const Task& task, const std::vector<Row>& rows) {
-  std::map<std::pair<std::vector<int64_t>, std::vector<int64_t>>, const Row*> seen;
-  for (const Row& row : rows) {
-    const Example& e = row.second;
-    auto [at, fresh] =
-        seen.emplace(std::pair(integers(e, "input_ids"), integers(e, "segment_ids")), &row);
-    std::string label = gold_of(e), other = gold_of(at->second->second);
-    if (fresh || label == other) continue;
-    return fmt::format(
-        "rows {} and {} of those trained on (counted from 0) are the same pieces, and have the "
-        "labels {} and {}",
-        task.row_name(at->second->first), task.row_name(row.first), quote(other), quote(label));
-  }
-  return "";
+std::string loss_text(double loss) {
+  return std::isfinite(loss) ? fmt::format("{:.4g}", loss) : "not a finite number";
 }
 
 struct Attempt {
   double rate = 0, first = 0, least = INFINITY, last = 0, first_norm = 0;
   int64_t steps = 0;
-  bool fits() const { return least < kFits; }
+  bool fits = false;
   std::string text() const {
-    return fmt::format("rate {:g}: loss {:.4f} at first, {:.4f} after {} steps", rate, first, last,
-                       steps);
+    return fmt::format("rate {:g}: loss {} at first, {} after {} steps", rate, loss_text(first),
+                       loss_text(last), steps);
   }
 };
 
 class FewRows {
  public:
-  FewRows(const TrainingJob& job, const TrainingOptions& options, const std::vector<Row>& rows)
-      : task_(*job.task) {
-    for (const auto& [number, row] : rows) examples_.push_back(row);
-    backend_ = open_backend(
-        options.device, {loop_threads(), parse_memory(options.memory), nullptr, leave_if_stopped},
-        options.replicas);
-    ProgramMemory memory = program_memory(*backend_, options.memory);
-    require_memory(job.config, true, memory);
+  // Rows are fitted where their loss is below `enough`.
+  FewRows(const TrainingJob& job, const TrainingOptions& options,
+          const std::vector<Example>& examples, double enough)
+      : job_(job), task_(*job.task), examples_(examples), enough_(enough) {
+    Machine machine =
+        open_machine(options.device, options.memory, options.replicas, job.config, true);
+    backend_ = std::move(machine.backend);
     choice_.batch_size = std::ssize(examples_);
-    choice_.memory = memory.bytes;
-    choice_.of_device = memory.of_device;
-    step_ = step_options(options, job.config.num_hidden_layers,
-                         compute_type(usable_dtype(options.device, options.dtype)));
-    state_ = std::make_unique<State>(*backend_, parameters_of(task_), step_.optimizer.get());
-    state_->initialise(step_.seed);
-    if (!job.weights.empty()) load_weights(*state_, job.weights, false, job.new_head);
-    first_ = state_->snapshot(false);
+    choice_.memory = machine.memory.bytes;
+    choice_.of_device = machine.memory.of_device;
+    compute_ = compute_type(usable_dtype(options.device, options.dtype));
   }
 
   // From the first weights, at one rate.
-  Attempt at(double rate, std::ostream& out) {
-    state_->initialise(step_.seed);
-    for (const auto& [name, value] : first_) state_->set(name, value);
-    step_.schedule = {.peak_rate = rate, .steps = kSteps, .warmup = 0, .decay = Decay::constant};
-    StepRunner runner(task_, *state_, step_);
+  Attempt at(double rate, const TrainingOptions& options, std::ostream& out) {
+    StepOptions step = step_options(options, job_.config.num_hidden_layers, compute_);
+    step.schedule = {.peak_rate = rate, .steps = kSteps, .warmup = 0, .decay = Decay::constant};
+    State state(*backend_, parameters_of(task_), step.optimizer.get());
+    start(state, step.seed);
+    StepRunner runner(task_, state, step);
     Attempt attempt{.rate = rate};
-    for (int64_t step = 0; step < kSteps && !attempt.fits(); ++step) {
+    for (int64_t n = 0; n < kSteps && !attempt.fits; ++n) {
       leave_if_stopped();
-      StepResult result = runner.run(static_cast<uint64_t>(step), batch(runner));
-      attempt.steps = step;
+      StepResult result = runner.run(static_cast<uint64_t>(n), batch(runner));
+      attempt.steps = n;
       attempt.last = result.loss;
-      if (step == 0) {
+      if (n == 0) {
         attempt.first = result.loss;
         attempt.first_norm = result.gradient_norm;
       }
       if (!result.finite()) break;
       attempt.least = std::min(attempt.least, result.loss);
-      if (step % 50 == 0) out << fmt::format("  step {:3}  loss {:.4f}\n", step, result.loss);
+      attempt.fits = result.loss < enough_;
+      if (n % 50 == 0) out << fmt::format("  step {:3}  loss {:.4g}\n", n, result.loss);
     }
     out << attempt.text() << "\n";
     return attempt;
   }
 
  private:
+  // Read, and reported on, once.
+  void start(State& state, uint64_t seed) {
+    state.initialise(seed);
+    if (first_.empty()) {
+      if (!job_.weights.empty()) load_weights(state, job_.weights, false, job_.new_head);
+      first_ = state.snapshot(false);
+      return;
+    }
+    for (const auto& [name, value] : first_) state.set(name, value);
+  }
+
   std::vector<Batch> batch(StepRunner& runner) {
     if (pack_.capacities.empty()) {
       pack_.capacities = training_capacities(task_, *backend_, runner, "train", choice_);
@@ -184,87 +103,221 @@ class FewRows {
     return pack(examples_, task_.schema(), pack_, 0);
   }
 
+  const TrainingJob& job_;
   const Task& task_;
-  std::vector<Example> examples_;
+  const std::vector<Example>& examples_;
+  double enough_;
   std::unique_ptr<Backend> backend_;
   CapacityChoice choice_;
-  StepOptions step_;
-  std::unique_ptr<State> state_;
+  DType compute_ = DType::f32;
   Named<Array> first_;
   PackOptions pack_;
 };
 
-// What is known to keep a model from fitting its rows, the surest first.
-std::vector<std::string> reasons(const TrainingJob& job, const TrainingOptions& options,
-                                 const std::vector<Row>& few, const std::vector<Attempt>& tried) {
+// A setting of the update, as it keeps no model from learning.
+struct Change {
+  std::string text;  // "--layer_decay=1"
+  std::function<void(TrainingOptions& options)> make;
+};
+
+// Of those that are set otherwise.
+std::vector<Change> changes(const TrainingOptions& options) {
+  std::vector<Change> all;
+  auto add = [&](std::string_view name, auto field, auto usual) {
+    if (options.*field == usual) return;
+    all.push_back({fmt::format("--{}={} instead of {}", name, usual, options.*field),
+                   [=](TrainingOptions& o) { o.*field = usual; }});
+  };
+  add("freeze", &TrainingOptions::freeze, std::string());
+  add("layer_decay", &TrainingOptions::layer_decay, 1.0);
+  add("weight_decay", &TrainingOptions::weight_decay, 0.0);
+  add("bias_correction", &TrainingOptions::bias_correction, std::string("moments"));
+  add("adam_epsilon", &TrainingOptions::adam_epsilon, 1e-8);
+  add("adam_beta1", &TrainingOptions::adam_beta1, 0.9);
+  add("adam_beta2", &TrainingOptions::adam_beta2, 0.999);
+  add("clip_norm", &TrainingOptions::clip_norm, 1.0);
+  return all;
+}
+
+// Which of the update's other settings keeps the rows from being fitted; "": none does. All are changed
+// first: where that does not help, it would take long to try each in vain.
+std::string setting_at_fault(FewRows& model, const TrainingOptions& options, std::ostream& out) {
+  std::vector<Change> all = changes(options);
+  auto fits_with = [&](const std::vector<Change>& some) {
+    TrainingOptions changed = options;
+    std::vector<std::string> texts;
+    for (const Change& change : some) {
+      change.make(changed);
+      texts.push_back(change.text);
+    }
+    out << fmt::format("with {}:\n", fmt::join(texts, ", "));
+    return model.at(changed.learning_rate, changed, out).fits;
+  };
+  if (all.empty() || !fits_with(all)) return "";
+  std::vector<std::string> texts;
+  for (const Change& change : all) {
+    if (fits_with({change})) {
+      return fmt::format("with {} the same rows are fitted", change.text);
+    }
+    texts.push_back(change.text);
+  }
+  return fmt::format("with {} together the same rows are fitted", fmt::join(texts, ", "));
+}
+
+std::string of_weights(const TrainingJob& job) {
+  if (job.weights.empty()) return "";
+  return fmt::format("; the weights of {} may be of another configuration", quote(job.weights));
+}
+
+// What was found of the training; what the rows and the weights show is told besides.
+std::vector<std::string> reasons(FewRows& model, const TrainingJob& job,
+                                 const TrainingOptions& options, const std::vector<Attempt>& tried,
+                                 double constant_loss, std::ostream& out) {
   std::vector<std::string> found;
-  if (std::string same = contradiction(*job.task, few); !same.empty()) found.push_back(same);
   const Attempt& own = tried.front();
-  for (const Attempt& other : tried) {
-    if (&other == &own || !other.fits()) continue;
+  if (tried.back().fits) {
+    double other = tried.back().rate;
     found.push_back(
         fmt::format("--learning_rate={:g} is too {}: with {:g} the same rows are fitted", own.rate,
-                    other.rate < own.rate ? "large" : "small", other.rate));
+                    other < own.rate ? "large" : "small", other));
+    return found;
   }
   if (own.first_norm == 0) {
     found.emplace_back("the gradient is 0: nothing that the loss depends on learns");
-  } else if (!std::isfinite(own.last) || !std::isfinite(own.first_norm)) {
-    found.emplace_back("the loss or its gradient is not a finite number");
-  } else if (own.last > own.first) {
+  } else if (!std::isfinite(own.first) || !std::isfinite(own.first_norm)) {
+    found.emplace_back("the loss or its gradient is not a finite number at the first step");
+  }
+  if (std::string fault = setting_at_fault(model, options, out); !fault.empty()) {
+    found.push_back(std::move(fault));
+    return found;
+  }
+  if (!found.empty()) return found;
+  auto [least_rate, largest_rate] = std::minmax_element(
+      tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.rate < b.rate; });
+  if (tried.size() > 1) {
+    found.push_back(fmt::format("no rate from {:g} to {:g} fits them: it is not the rate",
+                                least_rate->rate, largest_rate->rate));
+  }
+  auto best = std::min_element(tried.begin(), tried.end(),
+                               [](const auto& a, const auto& b) { return a.least < b.least; });
+  if (best->least < constant_loss) {
     found.push_back(
-        fmt::format("the loss rises at --learning_rate={:g}: it is too large", own.rate));
-  } else if (own.last > kMoves * own.first) {
-    found.push_back(
-        fmt::format("the loss hardly moves at --learning_rate={:g}: it is too small", own.rate));
-  }
-  if (double share = unknown_share(few, *job.tokenizer); share > kUnknown) {
-    found.push_back(fmt::format(
-        "{:.0f} % of the pieces are {}: the vocabulary is of another language or casing",
-        100 * share, job.tokenizer->special().unknown));
-  }
-  if (!options.freeze.empty()) {
-    found.push_back(fmt::format("--freeze={}: too little may be left to learn", options.freeze));
-  }
-  if (job.weights.empty()) {
-    found.emplace_back("the model starts from random weights (no --init_checkpoint)");
-  }
-  if (found.empty()) {
-    found.push_back(fmt::format(
-        "none of the usual reasons was found; the weights of {} may be of another configuration",
-        quote(job.weights)));
+        fmt::format("the least loss was {} (rate {:g}): the rows are told apart in part, and {} "
+                    "steps may be too few",
+                    loss_text(best->least), best->rate, kSteps));
+  } else {
+    found.push_back(fmt::format("no loss was below {}: the rows are not told apart at all{}",
+                                loss_text(constant_loss), of_weights(job)));
   }
   return found;
 }
 
+std::vector<std::string> reasons_of_rows(const TrainingJob& job, const std::vector<Example>& few,
+                                         double constant_loss) {
+  std::vector<std::string> found;
+  Contradictions contradictions(*job.task);
+  UnknownPieces unknown(*job.tokenizer);
+  for (const Example& example : few) {
+    contradictions.add(example);
+    unknown.add(example);
+  }
+  if (contradictions.count() > 0) found.push_back(contradictions.first());
+  if (unknown.share() > kUnknown) {
+    found.push_back(fmt::format(
+        "{:.0f} % of the pieces are {}: the vocabulary is of another language or casing",
+        100 * unknown.share(), job.tokenizer->special().unknown));
+  }
+  // A cross-entropy is never so large.
+  if (constant_loss > kFarNumbers * kFarNumbers) {
+    found.push_back(
+        fmt::format("the numbers to predict differ by {:.3g} (standard deviation), and a model "
+                    "begins near 0: scale them to about -1 to 1",
+                    std::sqrt(constant_loss)));
+  }
+  if (job.weights.empty()) {
+    found.emplace_back("the model starts from random weights (no --init_checkpoint)");
+  }
+  return found;
+}
+
+void print(const RowSurvey& survey, std::ostream& out) {
+  out << survey.counts->text();
+  if (survey.contradictions > 0) {
+    out << fmt::format("contradictions: {}; {}\n", survey.contradictions, survey.contradiction);
+  }
+  out << fmt::format("unknown pieces: {:.1f} %\n", 100 * survey.unknown);
+}
+
+std::string verdict(const TrainingJob& job) {
+  std::string where =
+      "Where a run on all rows does not learn, look at its rate, its number of steps, and whether "
+      "the targets follow from the texts";
+  if (!job.weights.empty()) {
+    return "the model fits these rows: rows, weights and steps are sound. " + where;
+  }
+  return "the model fits these rows: rows and steps are sound. Its weights were random (no "
+         "--init_checkpoint), so that nothing is known of pre-trained ones. " +
+         where;
+}
+
+void fit(const TrainingJob& job, const TrainingOptions& options, int64_t rows, std::ostream& out) {
+  RowSurvey survey = survey_rows(*job.task, *job.tokenizer, rows);
+  print(survey, out);
+  std::unique_ptr<TargetCounts> counts = job.task->target_counts();
+  for (const Example& example : survey.few) counts->add(example, true);
+  double constant_loss = counts->constant_loss();
+  constexpr double kNone = 1e-9;  // of sums in floating point, where it would be 0
+  if (constant_loss < kNone) {
+    throw error(
+        "{} rows, which all have the same target, {}: a model that always says so fits them, so "
+        "that they show nothing; rows of different targets are needed",
+        survey.chosen.size(), quote(counts->kind(survey.few.at(0))));
+  }
+  if (options.learning_rate == 0) {
+    throw error("--learning_rate=0: no weight changes, so that nothing can be learnt");
+  }
+  double enough = kFits * constant_loss;
+  out << fmt::format(
+      "{} rows as one batch, without dropout and at a constant rate, until the loss is below "
+      "{:.4g} "
+      "(the best constant prediction has {:.4g}):\n",
+      survey.chosen.size(), enough, constant_loss);
+  FewRows model(job, options, survey.few, enough);
+  std::vector<Attempt> tried = {model.at(options.learning_rate, options, out)};
+  if (tried[0].fits) {
+    out << verdict(job) << "\n";
+    return;
+  }
+  for (double factor : {0.1, 10.0, 0.01, 100.0}) {
+    double rate = options.learning_rate * factor;
+    bool tries = tried[0].first_norm != 0 && !tried.back().fits;
+    if (tries && (factor < 1 || rate <= kLargestRate))
+      tried.push_back(model.at(rate, options, out));
+  }
+  std::vector<std::string> found = reasons_of_rows(job, survey.few, constant_loss);
+  for (std::string& reason : reasons(model, job, options, tried, constant_loss, out)) {
+    found.push_back(std::move(reason));
+  }
+  throw error("{} rows are not fitted at --learning_rate={:g}:\n  {}", survey.chosen.size(),
+              options.learning_rate, fmt::join(found, "\n  "));
+}
+
 }  // namespace
+
+std::vector<std::string> unused_by_few_rows() {
+  return {"runs",           "num_train_epochs",  "num_train_steps",  "warmup_proportion",
+          "decay",          "end_learning_rate", "num_warmup_steps", "train_batch_size",
+          "accumulate",     "shuffle_buffer",    "eval_batch_size",  "eval_every",
+          "best_metric",    "early_stopping",    "save_every",       "keep",
+          "log_every",      "stop_after",        "resume",           "overwrite",
+          "label_smoothing"};
+}
 
 void fit_few_rows(const TrainingJob& job, const TrainingOptions& options, int64_t rows,
                   std::ostream& out) {
   StopSignals signals;
   try {
-    std::vector<Row> all = first_rows(*job.task);
-    ByLabel labels = by_label(all);
-    print_labels(labels, all.size(), out);
-    out << fmt::format("unknown pieces: {:.1f} %\n", 100 * unknown_share(all, *job.tokenizer));
-    std::vector<Row> few = choose(all, labels, rows);
-    FewRows model(job, options, few);
-    out << fmt::format(
-        "{} rows as one batch, without dropout and at a constant rate, until the "
-        "loss is below {}:\n",
-        few.size(), kFits);
-    std::vector<Attempt> tried = {model.at(options.learning_rate, out)};
-    if (tried[0].fits()) {
-      out << fmt::format(
-          "the model fits these rows: rows, weights and steps are sound. Where a run on all rows "
-          "does not learn, look at its rate, its number of steps, and whether the labels follow "
-          "from the texts\n");
-      return;
-    }
-    for (double factor : {0.1, 10.0, 0.01, 100.0}) {
-      if (!tried.back().fits()) tried.push_back(model.at(options.learning_rate * factor, out));
-    }
-    throw error("{} rows are not fitted at --learning_rate={:g}:\n  {}", few.size(),
-                options.learning_rate, fmt::join(reasons(job, options, few, tried), "\n  "));
+    fit(job, options, rows, out);
   } catch (const Stopped&) {
     throw Error("stopped by a signal", ExitCode::retry);
   }

@@ -53,6 +53,29 @@ struct FinetuneOptions : TaskFlags {
   }
 };
 
+// What was set, and does nothing where a few rows are fitted, is said.
+void log_unused(FinetuneOptions& o) {
+  FinetuneOptions usual;
+  usual.training.preset = o.training.preset;
+  std::string preset = "--preset=" + o.training.preset;
+  std::vector<std::string_view> args = {preset};
+  parse_training_options(args, usual.each(), usual.training, usual.model, true);
+  Json set = options_to_json(o.each()), unset = options_to_json(usual.each());
+  std::vector<std::string> unused;
+  for (const std::string& name : unused_by_few_rows()) {
+    if (set.at(name) == unset.at(name)) continue;
+    const Json& value = set.at(name);
+    std::string text = value.is_string()         ? value.get<std::string>()
+                       : value.is_number_float() ? fmt::format("{}", value.get<double>())
+                                                 : value.dump();
+    unused.push_back(fmt::format("--{}={}", name, text));
+  }
+  if (unused.empty()) return;
+  log_line(
+      "--overfit={}: one batch at a constant rate, and no file is written: {} without effect: {}",
+      o.overfit, unused.size() == 1 ? "one option is" : "these are", fmt::join(unused, ", "));
+}
+
 // What does not depend on the task.
 void check_shared_options(FinetuneOptions& o) {
   require_between("overfit", o.overfit, 0, kMostFewRows);
@@ -76,8 +99,6 @@ void check_shared_options(FinetuneOptions& o) {
 
 // All of GLUE is trained on its own tables in data_dir.
 void check_glue_options(const FinetuneOptions& o) {
-  if (o.overfit > 0)
-    throw usage_error("--overfit={}: for one task, not for all of glue", o.overfit);
   const ClassificationOptions& table = o.classification;
   if (table.data_dir.empty()) {
     throw usage_error(
@@ -190,6 +211,20 @@ TrainingJob job_of(Args args, FinetuneOptions& o) {
   return job;
 }
 
+}  // namespace
+
+void overfit(Args args, const std::function<void(const TrainingJob& job)>& look,
+             std::ostream& out) {
+  FinetuneOptions o = parsed(args);
+  use_threads(o.training.threads);
+  log_unused(o);
+  TrainingJob job = job_of(args, o);
+  look(job);
+  fit_few_rows(job, o.training, o.overfit, out);
+}
+
+namespace {
+
 RunDirectory directory_of(const FinetuneOptions& o) {
   return {o.training.output_dir, parse_resume(o.training.resume), o.training.overwrite};
 }
@@ -225,10 +260,6 @@ Json train_runs(const Arguments& arguments, const Groups& groups, std::ostream& 
   std::vector<std::string_view> args(arguments.begin(), arguments.end());
   FinetuneOptions o = parsed(args);
   use_threads(o.training.threads);
-  if (o.overfit > 0) {
-    fit_few_rows(job_of(args, o), o.training, o.overfit, out);
-    return {};
-  }
   if (o.runs == 1) return train_once(args, o, groups, out);
   auto once = [&](const Arguments& more, const Groups& all) { return train_runs(more, all, out); };
   return run_seeds(args, seeds_of(o), groups, once, out);
@@ -258,6 +289,15 @@ void run_finetune(Args args, std::ostream& out) {
   auto runs = [&](const Arguments& arguments, const Groups& groups) {
     return train_runs(arguments, groups, out);
   };
+  require_between("overfit", o.overfit, 0, kMostFewRows);
+  if (o.overfit > 0) {
+    if (o.task == "glue") {
+      throw usage_error("--overfit={}: for one task, not for all of glue", o.overfit);
+    }
+    require_between("runs", o.runs, 1, kMostRuns);
+    return overfit(
+        args, [](const TrainingJob&) {}, out);
+  }
   if (o.task != "glue") {
     runs(Arguments(args.begin(), args.end()), {});
     return;

@@ -198,12 +198,10 @@ void TrainedModel::open(const InferenceOptions& o, std::string split, int64_t ba
   }
   EvaluationSize size;
   size.choice.batch_size = batch_size;
-  backend_ = open_backend(
-      o.device, {loop_threads(), parse_memory(o.memory), nullptr, leave_if_stopped}, o.replicas);
-  ProgramMemory memory = program_memory(*backend_, o.memory);
-  size.choice.memory = memory.bytes;
-  size.choice.of_device = memory.of_device;
-  require_memory(task.config, false, memory);
+  Machine machine = open_machine(o.device, o.memory, o.replicas, task.config, false);
+  backend_ = std::move(machine.backend);
+  size.choice.memory = machine.memory.bytes;
+  size.choice.of_device = machine.memory.of_device;
   state_ = std::make_unique<State>(*backend_, parameters_of(*task_));
   state_->initialise(0);
   load_weights(*state_, *path, true);

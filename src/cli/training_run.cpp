@@ -101,7 +101,6 @@ class TrainingRun {
     train_steps() ? publish(out) : leave(out);
   }
 
-  RunRequest request() const;
   RunRequest check_request();
   bool is_finished() const;
   void refuse_fewer_steps(int64_t done) const;
@@ -152,22 +151,8 @@ class TrainingRun {
   EvaluateOptions test_;
 };
 
-RunRequest TrainingRun::request() const {
-  RunRequest request;
-  request.command = job_.command;
-  request.arguments = job_.arguments;
-  request.settings = job_.settings;
-  request.task = task_.describe();
-  request.data = fingerprints(job_.data_files);
-  request.neutral = neutral_options(!dev_splits(task_.splits()).empty());
-  request.model = {{"config", config_to_hugging_face(job_.config)},
-                   {"vocabulary", fingerprint_of_lines(job_.tokenizer->vocabulary().tokens())}};
-  if (!job_.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job_.weights);
-  return request;
-}
-
 RunRequest TrainingRun::check_request() {
-  RunRequest request = this->request();
+  RunRequest request = request_of(job_);
   run_.keep_inputs(job_.data_files);
   run_.keep_inputs(job_.inputs);
   same_settings_ = run_.compare(request);
@@ -225,11 +210,10 @@ void TrainingRun::open_machine(bool trains) {
   threads_ = loop_threads();
   first_.agree_instruction_set();
   dtype_ = first_.agreed_dtype();
-  backend_ = open_backend(options_.device,
-                          {threads_, parse_memory(options_.memory), nullptr, leave_if_stopped},
-                          options_.replicas);
-  memory_ = program_memory(*backend_, options_.memory);
-  require_memory(job_.config, trains, memory_);
+  Machine machine = bertrain::open_machine(options_.device, options_.memory, options_.replicas,
+                                           job_.config, trains);
+  backend_ = std::move(machine.backend);
+  memory_ = machine.memory;
   // While training is under way, what waits to be shuffled stays.
   if (!memory_.of_device) memory_.bytes -= std::min(memory_.bytes, shuffled_bytes_);
 }
@@ -487,6 +471,20 @@ void print_scores(const Json& scores, std::ostream& out) {
 
 void check_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options) {
   TrainingRun(run, job, options).check();
+}
+
+RunRequest request_of(const TrainingJob& job) {
+  RunRequest request;
+  request.command = job.command;
+  request.arguments = job.arguments;
+  request.settings = job.settings;
+  request.task = job.task->describe();
+  request.data = fingerprints(job.data_files);
+  request.neutral = neutral_options(!dev_splits(job.task->splits()).empty());
+  request.model = {{"config", config_to_hugging_face(job.config)},
+                   {"vocabulary", fingerprint_of_lines(job.tokenizer->vocabulary().tokens())}};
+  if (!job.weights.empty()) request.model["weights"] = fingerprint_of_checkpoint(job.weights);
+  return request;
 }
 
 void run_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options,

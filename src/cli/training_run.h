@@ -36,6 +36,9 @@ struct TrainingJob {
   std::string best_metric;       // unless the options name one
 };
 
+// What the job asks of a run's folder: settings, fingerprints of what it reads.
+RunRequest request_of(const TrainingJob& job);
+
 // Everything is checked before the first step and before anything of an earlier run is touched.
 // Prints the result to `out`. Throws an Error with ExitCode::retry when a signal ended it.
 void run_training(RunDirectory& run, const TrainingJob& job, const TrainingOptions& options,
