@@ -8,11 +8,12 @@
 
 namespace bertrain {
 
-void read_metrics(const std::string& run, std::string_view key,
-                  const std::function<void(Json entry)>& take) {
+DamagedLines read_metrics(const std::string& run, std::string_view key,
+                          const std::function<void(Json entry)>& take) {
   constexpr size_t kMostEntry = 1 << 20;  // bytes: some numbers
   std::string file = join_path(run, "metrics.jsonl");
-  if (!storage_for(file).size(file)) return;
+  DamagedLines damaged;
+  if (!storage_for(file).size(file)) return damaged;
   auto lines = read_lines(file);
   std::string line;
   while (lines->next(line)) {
@@ -21,8 +22,14 @@ void read_metrics(const std::string& run, std::string_view key,
                   lines->line_number(), line.size());
     }
     Json entry = Json::parse(line, nullptr, false);
-    if (entry.is_object() && entry.contains(key)) take(std::move(entry));
+    if (!entry.is_object()) {
+      if (damaged.count++ == 0) damaged.first = lines->line_number();
+    } else if (entry.contains(key)) {
+      take(std::move(entry));
+    }
   }
+  damaged.is_last_alone = damaged.count == 1 && damaged.first == lines->line_number();
+  return damaged;
 }
 
 }  // namespace bertrain

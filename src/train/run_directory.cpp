@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -210,6 +211,25 @@ Json in_utf8(const Json& json) {
   return result;
 }
 
+std::string out_of_utf8(const std::string& text) {
+  if (text.find("\\x") == std::string::npos) return text;
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      result += text[i];
+    } else if (text[++i] != 'x') {
+      result += text[i];
+    } else {
+      unsigned byte = 0;
+      const char* digits = text.data() + i + 1;
+      std::from_chars(digits, std::min(digits + 2, text.data() + text.size()), byte, 16);
+      result += static_cast<char>(byte);
+      i += 2;
+    }
+  }
+  return result;
+}
+
 RunDirectory::Folder::Folder(const std::string& where) : path(without_slashes(where)) {
   if (path.empty()) throw usage_error("--output_dir is needed: the folder of the run");
   storage_for(path);  // an error for buckets, which would be local folders of odd names
@@ -360,6 +380,7 @@ void RunDirectory::start(const RunRequest& request, const Json& choices) {
   for (const auto& [name, value] : choices.items()) record_["chosen"][name] = value;
   record_.erase("finished");
   record_["arguments"] = in_utf8(Json(request.arguments));
+  record_["folder"] = in_utf8(Json(fs::current_path().string()));
   record_["starts"].push_back(utc_time());
   try {
     save();

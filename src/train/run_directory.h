@@ -31,7 +31,8 @@ struct RunRequest {
 
 // Holds the lock while it lives; every log line is also appended to log.txt with its time.
 //
-//   run.json       command, arguments, settings, versions, data, what the program chose, finished
+//   run.json       command, arguments, folder, settings, versions, data, what the program chose,
+//                  finished
 //   log.txt        all that was printed, with times, over all starts
 //   metrics.jsonl  one object a logged step        tensorboard/  the same for TensorBoard
 //   checkpoints/   states to resume from           model/        the result
@@ -121,5 +122,7 @@ std::string utc_time();
 // is in no character becomes \xff and each backslash two, so that it can be read back; likewise of a
 // text that holds "\x". Other texts stay. So are a run's requests kept.
 Json in_utf8(const Json& json);
+// A text as it was before in_utf8().
+std::string out_of_utf8(const std::string& text);
 
 }  // namespace bertrain

@@ -81,6 +81,9 @@ TEST(RunDirectory, NamesOfAnyBytesAreComparedAsTheyAreStored) {
   RunRequest other = first;
   // A name that looks like another one's writing is not taken for it.
   EXPECT_NE(in_utf8("\\xff.tsv"), in_utf8("\xff.tsv"));
+  for (const char* text : {"\\xff.tsv", "\xff.tsv", "a\\b", "\xff\\b", "plain", "\xff", "\\"}) {
+    EXPECT_EQ(out_of_utf8(in_utf8(text).get<std::string>()), text);
+  }
   EXPECT_EQ(in_utf8("a\\b"), "a\\b");
   other.data = {{"\xff.tsv", "12 bytes"}, {"\xfd.tsv", "13 bytes"}};
   EXPECT_THAT(message_of([&] { run.compare(other); }),
