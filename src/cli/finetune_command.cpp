@@ -136,12 +136,20 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
   job.cut_at_pass_ends = true;
   job.steps_per_epoch = static_cast<double>(epoch);
   job.steps = o.training.num_train_steps;
+  if (job.steps > 0 && o.num_train_epochs != FinetuneOptions().num_train_epochs) {
+    log_line("--num_train_epochs={} has no effect: --num_train_steps={} says how long it trains",
+             o.num_train_epochs, job.steps);
+  }
   if (job.steps == 0) {
     job.steps = std::max<int64_t>(1, std::llround(job.steps_per_epoch * o.num_train_epochs));
   }
   if (job.steps > kMaxSteps) {
     throw usage_error("--num_train_epochs={}: {} steps of {} rows; at most {} steps expected",
                       o.num_train_epochs, job.steps, rows, kMaxSteps);
+  }
+  if (o.num_warmup_steps >= 0 && o.warmup_proportion != FinetuneOptions().warmup_proportion) {
+    log_line("--warmup_proportion={} has no effect: --num_warmup_steps={} is given",
+             o.warmup_proportion, o.num_warmup_steps);
   }
   job.warmup = o.num_warmup_steps >= 0
                    ? o.num_warmup_steps
@@ -163,7 +171,14 @@ InferenceOptions inference_of(const RunDirectory& run, const TrainingOptions& tr
 FinetuneOptions parsed(Args args) {
   FinetuneOptions o;
   parse_training_options(args, o.each(), o.training, o.model, true);
-  if (std::optional<double> dropout = o.model.classifier_dropout()) {
+  bool squad = o.task == "squad";
+  if (squad && o.classification.classifier_dropout != ClassificationOptions().classifier_dropout) {
+    throw usage_error(
+        "--classifier_dropout: --task=squad has no dropout before its output layer, as in "
+        "run_squad.py");
+  }
+  std::optional<double> dropout = o.model.classifier_dropout();
+  if (dropout && !squad) {
     o.classification.classifier_dropout = *dropout;
     parse_only_options(args, o.each());  // what was given stands over what was found
     double rate = o.classification.classifier_dropout;
@@ -193,7 +208,9 @@ TrainingJob job_of(Args args, FinetuneOptions& o) {
     job.config.hidden_dropout_prob = job.config.attention_probs_dropout_prob = 0;
     o.classification.classifier_dropout = o.classification.target.label_smoothing = 0;
   }
+  adamw_options(o.training, job.config.num_hidden_layers);  // what is wrong is said before tables
   TaskOptions task = o.task_options();
+  o.say_limit();
   task.tokenizer = job.tokenizer;
   task.config = job.config;
   job.weights = o.model.weights();

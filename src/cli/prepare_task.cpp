@@ -154,6 +154,7 @@ std::string processor_of(const std::string& task) {
 std::unique_ptr<Task> task_of(const PrepareTaskOptions& o, const Tokenizer& tokenizer,
                               std::shared_ptr<const Tokenizer> shared) {
   TaskOptions options = o.task_options();
+  o.say_limit();
   options.tokenizer = std::move(shared);
   // Of a model only what the rows are cut by is asked.
   options.config.vocab_size = static_cast<int64_t>(tokenizer.vocabulary().size());

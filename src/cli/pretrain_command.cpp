@@ -75,6 +75,8 @@ void run_pretrain(Args args, std::ostream& out) {
       warn_of_spare_rows(job.tokenizer->vocabulary(), job.config, job.weights);
     }
     job.inputs = o.model.files();
+    adamw_options(o.training,
+                  job.config.num_hidden_layers);  // what is wrong is said before records
     job.task = make_pretraining(o.task, job.config);
     for (const std::string& list : {o.task.input_file, o.task.eval_file}) {
       if (list.empty()) continue;

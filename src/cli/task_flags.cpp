@@ -2,9 +2,11 @@
 #include "cli/task_flags.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/tagging_options.h"
 #include "task/recorded.h"
 #include "task/table/layouts.h"
+#include "task/table/table_source.h"
 
 namespace bertrain {
 namespace {
@@ -109,10 +111,29 @@ void TaskFlags::check() const {
     throw usage_error("--data_dir is for --task={}; --train_file names a table",
                       fmt::join(layout_names(), ", "));
   }
+  bool has_dev = !classification.dev_file.empty() || !classification.data_dir.empty();
+  bool holds_out = classification.dev_fraction != ClassificationOptions().dev_fraction &&
+                   classification.dev_fraction != 0;
+  if (has_dev && holds_out) {
+    throw usage_error(
+        "--dev_fraction={} has no effect: {} has the rows to evaluate on, and none are held out",
+        classification.dev_fraction, classification.dev_file.empty() ? "--data_dir" : "--dev_file");
+  }
   if (classification.train_file.empty() && (!layout || classification.data_dir.empty())) {
     throw usage_error("{}", layout ? "--data_dir is needed: the folder with the task's tables"
                                    : "--train_file is needed");
   }
+}
+
+void TaskFlags::say_limit() const {
+  if (classification.limit <= 0) return;
+  std::vector<std::string> files = table_files(task_options().classification);
+  std::erase(files, classification.input_meta_data_path);
+  const char* rows = task == "squad" ? "questions" : task == "tagging" ? "sentences" : "rows";
+  const std::string& test = classification.test_file;
+  log_line("--limit={}: of each of {} the first {} {} are read{}", classification.limit,
+           fmt::join(files, ", "), classification.limit, rows,
+           test.empty() ? "" : fmt::format("; {} is predicted whole", test));
 }
 
 std::string TaskFlags::kind() const {

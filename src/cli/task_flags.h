@@ -21,6 +21,8 @@ struct TaskFlags {
   // Usage errors for an unknown task, for options of another one or of texts where there are only records,
   // and where no rows are named.
   void check() const;
+  // Logs which files are not read whole, where --limit is given.
+  void say_limit() const;
   std::string kind() const;  // the name that make_task knows
   // For make_task, but for configuration and tokenizer.
   TaskOptions task_options() const;

@@ -158,6 +158,10 @@ void check_training_options(const TrainingOptions& o) {
     throw usage_error("--accumulate={} is more than --train_batch_size={}", o.accumulate,
                       o.train_batch_size);
   }
+  if (o.decay == "constant" && o.end_learning_rate != 0) {
+    throw usage_error("--end_learning_rate={} has no effect: --decay=constant does not get there",
+                      o.end_learning_rate);
+  }
   if (o.optimizer != "adamw") {
     throw usage_error("--optimizer={}: this build has adamw only", o.optimizer);
   }

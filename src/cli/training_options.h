@@ -49,7 +49,7 @@ void check_training_options(const TrainingOptions& options);
 // Of early_stopping; a usage error where it is set and no evaluation comes before the end.
 int64_t patience_of(const TrainingOptions& options, bool has_dev);
 
-// Of a model of so many layers.
+// Of a model of so many layers; usage errors for parts and factors that it does not have.
 AdamWOptions adamw_options(const TrainingOptions& options, int64_t layers);
 // All of a step but its schedule, for a model of so many layers.
 StepOptions step_options(const TrainingOptions& options, int64_t layers, DType compute);

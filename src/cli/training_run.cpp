@@ -157,6 +157,9 @@ RunRequest TrainingRun::check_request() {
   run_.keep_inputs(job_.inputs);
   same_settings_ = run_.compare(request);
   best_rule();
+  std::vector<std::string> names;
+  for (const Parameter& p : parameters_of(task_)) names.push_back(p.name);
+  require_named_parts(adamw_options(options_, job_.config.num_hidden_layers).factors, names);
   patience_of(options_, !dev_splits(task_.splits()).empty());
   refuse_fewer_steps(run_.finished_step().value_or(0));
   return request;

@@ -55,6 +55,20 @@ TEST(RateFactors, RatesFallFromTheHeadDown) {
   EXPECT_EQ(rate_factor(factors, kEmbedding), 0.03125);
 }
 
+TEST(RateFactors, WhatHasNoEffectIsRefused) {
+  EXPECT_THROW(parse_rate_factors("", 1e-300, 4), Error) << "nothing is left for the embeddings";
+  EXPECT_THROW(parse_rate_factors("", 0.01, 24), Error);
+  EXPECT_NO_THROW(parse_rate_factors("", 0.1, 24));
+  EXPECT_THROW(parse_rate_factors("encoder", 0.9, 4), Error) << "the head alone learns";
+  EXPECT_THROW(parse_rate_factors("embeddings,0-3", 0.9, 4), Error);
+  EXPECT_NO_THROW(parse_rate_factors("embeddings,0-2", 0.9, 4));
+  EXPECT_THROW(parse_rate_factors("0-999999999999", 1, 4), Error) << "at once";
+  std::vector<std::string> without = {kEmbedding, "output_weights"}, with = {kPooler};
+  EXPECT_THROW(require_named_parts(parse_rate_factors("pooler", 1, 4), without), Error);
+  EXPECT_NO_THROW(require_named_parts(parse_rate_factors("pooler", 1, 4), with));
+  EXPECT_NO_THROW(require_named_parts(parse_rate_factors("encoder", 1, 4), without));
+}
+
 TEST(RateFactors, WhatIsNoPartIsRefused) {
   for (const char* wrong :
        {"embedding", "0,", ",", "1-", "-1", "3-2", "0-4", "4", "0.5", "99999999999999999999"}) {

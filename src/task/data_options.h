@@ -10,7 +10,7 @@ struct DataOptions {
   std::string train_file, dev_file, test_file;  // test_file: to predict, "-" standard input
   std::string input_meta_data_path;             // of train_file's records
   double train_fraction = 1;                    // of the rows to train on, by a hash of their text
-  int64_t limit = 0;                            // rows of each file, from its start; 0: all
+  int64_t limit = 0;           // rows of train_file and of dev_file, from their start; 0: all
   int64_t max_seq_length = 0;  // tokens of an example; 0: as trained, else the task's own
 };
 

@@ -90,7 +90,7 @@ class Choice final : public Task {
       bool once = is_read_once(table().test_file);
       check(!once || pipe_, "a pipe is read once: its lengths cannot be sampled before");
       auto reader = once ? std::move(pipe_) : open(table().test_file, test_labels_);
-      return stream_choices(std::move(reader), encoder_, places_, table().limit, told_, once);
+      return stream_choices(std::move(reader), encoder_, places_, told_, once);
     }
     auto data = find(split);
     if (!data) throw error("there are no examples for '{}': no file was given for it", split);

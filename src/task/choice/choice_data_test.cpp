@@ -126,13 +126,13 @@ TEST(ChoiceData, RecordsOfARowBelongTogether) {
   EXPECT_THAT([&] { read(data); }, ThrowsMessage<Error>(HasSubstr("last row has 1 of 2 choices")));
 }
 
-ExampleStream opened(const std::string& text, int64_t most = 0, bool one_by_one = false) {
+ExampleStream opened(const std::string& text, bool one_by_one = false) {
   constexpr const char* file = "mem://choice_data/rows.csv";
   write_text(file, text);
   ChoiceColumns columns = {"sent1", "", "label", "id", "ending"};
   auto reader =
       std::make_unique<ChoiceRowReader>(file, columns, RowOptions(), ChoiceLabels::optional);
-  return stream_choices(std::move(reader), std::make_shared<PairEncoder>(toy(), 8, true), 3, most,
+  return stream_choices(std::move(reader), std::make_shared<PairEncoder>(toy(), 8, true), 3,
                         std::make_shared<ToldOnce>(), one_by_one);
 }
 
@@ -140,7 +140,7 @@ TEST(ChoiceStream, RowsAsTheyAreAskedFor) {
   const std::string table =
       "id,sent1,ending0,ending1,label\nfirst,a b,c,a a,1\n,c,b,b,-1\nlast,a,b,c,0\n";
   for (bool one_by_one : {false, true}) {
-    ExampleStream stream = opened(table, 0, one_by_one);
+    ExampleStream stream = opened(table, one_by_one);
     require_first_row(stream->next().value());
     EXPECT_FALSE(stream->next()->contains("gold"));
     EXPECT_THAT(strings(*stream->next(), "id"), ElementsAre("last"));
@@ -151,13 +151,12 @@ TEST(ChoiceStream, RowsAsTheyAreAskedFor) {
   EXPECT_EQ(later->skip(2), 2u);
   EXPECT_THAT(integers(*later->next(), "row"), ElementsAre(2));
   EXPECT_EQ(opened(table)->skip(9), 3u);
-  EXPECT_EQ(opened(table, 2)->skip(9), 2u);
 }
 
 // A pipe may not end for long: only what is asked for is read.
 TEST(ChoiceStream, OneByOneReadsNoFurther) {
   const std::string table = "id,sent1,ending0,ending1\nfirst,a b,c,a a\nsecond,a\n";
-  ExampleStream stream = opened(table, 0, true);
+  ExampleStream stream = opened(table, true);
   EXPECT_TRUE(stream->next());
   EXPECT_THAT([&] { stream->next(); }, ThrowsMessage<Error>(HasSubstr("rows.csv:3:")));
 }

@@ -18,29 +18,26 @@ constexpr size_t kChunk = 1024;  // rows: enough to keep the cores busy, few to 
 class AsRead final : public ChunkedStream {
  public:
   AsRead(std::unique_ptr<ChoiceRowReader> reader, std::shared_ptr<const PairEncoder> encoder,
-         int64_t places, int64_t most, std::shared_ptr<ToldOnce> told, size_t chunk)
+         int64_t places, std::shared_ptr<ToldOnce> told, size_t chunk)
       : reader_(std::move(reader)),
         encoder_(std::move(encoder)),
         places_(places),
-        left_(most > 0 ? most : INT64_MAX),
         told_(std::move(told)),
         chunk_(chunk) {}
 
   uint64_t skip(uint64_t count) override {
     uint64_t skipped = drop_ready(count);
     ChoiceRow row;
-    for (; skipped < count && read(row); ++skipped) ++row_;
+    for (; skipped < count && reader_->next(row); ++skipped) ++row_;
     return skipped;
   }
 
  private:
-  bool read(ChoiceRow& row) { return left_ > 0 && reader_->next(row) && left_-- > 0; }
-
   bool fill(std::deque<Example>& ready) override {
     if (ended_) return false;
     std::vector<ChoiceRow> rows;
     ChoiceRow row;
-    while (rows.size() < chunk_ && read(row)) rows.push_back(std::move(row));
+    while (rows.size() < chunk_ && reader_->next(row)) rows.push_back(std::move(row));
     std::vector<PairInput> inputs = encode_choices(rows, *encoder_);
     std::vector<ChoicePart> parts;
     for (const PairInput& input : inputs) {
@@ -66,7 +63,7 @@ class AsRead final : public ChunkedStream {
 
   std::unique_ptr<ChoiceRowReader> reader_;
   std::shared_ptr<const PairEncoder> encoder_;
-  int64_t places_, left_;  // left_: rows to read
+  int64_t places_;
   std::shared_ptr<ToldOnce> told_;
   size_t chunk_;
   int64_t row_ = 0;
@@ -78,9 +75,9 @@ class AsRead final : public ChunkedStream {
 
 ExampleStream stream_choices(std::unique_ptr<ChoiceRowReader> reader,
                              std::shared_ptr<const PairEncoder> encoder, int64_t places,
-                             int64_t most, std::shared_ptr<ToldOnce> told, bool one_by_one) {
-  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), places, most,
-                                  std::move(told), one_by_one ? 1 : kChunk);
+                             std::shared_ptr<ToldOnce> told, bool one_by_one) {
+  return std::make_unique<AsRead>(std::move(reader), std::move(encoder), places, std::move(told),
+                                  one_by_one ? 1 : kChunk);
 }
 
 }  // namespace bertrain

@@ -12,10 +12,10 @@
 namespace bertrain {
 
 // The rows of a file of any length, and of standard input, of which no more is read than was asked for
-// (`one_by_one`), or the first `most` where that is not 0. See choice_example. What was noticed is logged at the end, of each file once in all
+// (`one_by_one`). See choice_example. What was noticed is logged at the end, of each file once in all
 // streams that share `told`.
 ExampleStream stream_choices(std::unique_ptr<ChoiceRowReader> reader,
                              std::shared_ptr<const PairEncoder> encoder, int64_t places,
-                             int64_t most, std::shared_ptr<ToldOnce> told, bool one_by_one);
+                             std::shared_ptr<ToldOnce> told, bool one_by_one);
 
 }  // namespace bertrain

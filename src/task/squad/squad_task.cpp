@@ -61,10 +61,12 @@ class SquadTask final : public Task {
             std::shared_ptr<const Tokenizer> tokenizer, const Json* description,
             const std::string& described_in)
       : options_(std::move(options)), config_(config), tokenizer_(std::move(tokenizer)) {
+    int64_t asked_stride = options_.doc_stride;
     if (description) take(JsonValue(*description, described_in, "task"));
     if (!options_.input_meta_data_path.empty()) take_meta_data();
     set_defaults();
     check_options();
+    say_stride(asked_stride);
     refuse_records({meta_ ? "" : options_.train_file, options_.dev_file, options_.test_file});
     load();
   }
@@ -153,6 +155,7 @@ class SquadTask final : public Task {
   void take(const JsonValue& description);
   void set_defaults();
   void check_options() const;
+  void say_stride(int64_t asked) const;
   void load();
   void require_answers(const std::string& file, uint64_t impossible) const;
   void take_meta_data();
@@ -234,9 +237,22 @@ void SquadTask::check_options() const {
   }
 }
 
+// What run_squad.py takes without a word: windows are never farther apart than they are wide.
+void SquadTask::say_stride(int64_t asked) const {
+  constexpr int64_t kAround = 4;  // [CLS], a piece of the question, [SEP] and [SEP]
+  if (asked <= options_.max_seq_length - kAround) return;
+  log_line(
+      "--doc_stride={}: --max_seq_length={} has room for fewer pieces of a context, so that "
+      "windows "
+      "stand side by side",
+      asked, options_.max_seq_length);
+}
+
 SquadData SquadTask::read(const std::string& uri, SquadUse use) const {
   SquadData data = read_squad(uri, use);
-  keep_part(data, options_.limit, use == SquadUse::training ? options_.train_fraction : 1);
+  // Each question to answer has its row.
+  keep_part(data, use == SquadUse::prediction ? 0 : options_.limit,
+            use == SquadUse::training ? options_.train_fraction : 1);
   return data;
 }
 

@@ -68,6 +68,7 @@ class Classification final : public Task {
     long_text_ = long_text_of(options());
     encoder_ = std::make_shared<LongTextEncoder>(*tokenizer_, options().max_seq_length, pairs,
                                                  long_text_, options().doc_stride);
+    require_stride();
     refuse_records({meta_ ? "" : options().train_file, takes_records() ? "" : options().dev_file,
                     options().test_file});
     load();
@@ -164,6 +165,7 @@ class Classification final : public Task {
   }
   const ClassificationOptions& options() const { return source_.options(); }
   void take(const JsonValue& description);
+  void require_stride() const;
   void load();
   void load_dev(const TableSource::Table& table);
   std::unique_ptr<TextRowReader> open(const std::string& file, std::string_view split) const;
@@ -207,6 +209,16 @@ class Classification final : public Task {
 void Classification::take(const JsonValue& description) {
   target_->take(description);
   source_.take(description, config_.positions());
+}
+
+void Classification::require_stride() const {
+  uint64_t widest = encoder_->widest();
+  if (options().doc_stride <= static_cast<int64_t>(widest)) return;
+  throw usage_error(
+      "--doc_stride={}: a window of --max_seq_length={} has room for {} pieces of a text, and what "
+      "is "
+      "between windows would be in none; {} at most expected",
+      options().doc_stride, options().max_seq_length, widest, widest);
 }
 
 void Classification::load() {

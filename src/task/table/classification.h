@@ -45,7 +45,9 @@ struct ClassificationOptions : DataOptions {
     v("dev_fraction", dev_fraction, "share of train_file that is held out, by a hash of the text");
     v("train_fraction", train_fraction,
       "share of the training rows that is used, by a hash of the text: the same ones every time");
-    v("limit", limit, "rows of each table that are used, from its start, for a trial; 0: all");
+    v("limit", limit,
+      "rows of train_file and of dev_file that are used, from the start, for a trial (what is held "
+      "out is among them; test_file is predicted whole); 0: all");
     v("test_file", test_file, "table to predict, labels optional; - is standard input");
     v("text_column", text_column, "column of the text, by name or number from 1 (default: text)");
     v("text_b_column", text_b_column, "column of the second text of a pair");

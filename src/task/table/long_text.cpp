@@ -43,6 +43,11 @@ LongTextEncoder::LongTextEncoder(const Tokenizer& tokenizer, int64_t max_seq_len
   check(stride >= 0, "a stride");
 }
 
+uint64_t LongTextEncoder::widest() const {
+  constexpr size_t kEndless = size_t{1} << 40;
+  return pairs_.kept(kEndless, 0).a;
+}
+
 EncodedText LongTextEncoder::encode(std::string_view a, std::string_view b) const {
   EncodedText text;
   if (how_ == LongText::head) {

@@ -39,9 +39,10 @@ struct EncodedText {
 class LongTextEncoder {
  public:
   LongTextEncoder(const Tokenizer& tokenizer, int64_t max_seq_length, bool pairs, LongText how,
-                  int64_t stride);
+                  int64_t stride);  // beyond a window's width: that
 
   LongText how() const { return how_; }
+  uint64_t widest() const;  // pieces of a text alone that a window has room for
   // Safe from many threads. Throws Error for a text of more than kMostWindows windows.
   EncodedText encode(std::string_view a, std::string_view b) const;
 

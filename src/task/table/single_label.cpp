@@ -1,7 +1,7 @@
 // One class of several: cross-entropy of the softmax; rows, accuracy, F1 and confusion.
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -109,7 +109,7 @@ class SingleLabelScorer final : public Scorer {
   WeightedMean loss_;
 };
 
-constexpr const char* kWeight = "label_weight";
+constexpr const char *kWeight = "label_weight", *kBalanced = "balanced";
 
 class SingleLabelCounts final : public TargetCounts {
  public:
@@ -148,6 +148,7 @@ class SingleLabel final : public TextTarget {
     if (!(smoothing >= 0 && smoothing < 1)) {
       throw usage_error("--label_smoothing={}: a share from 0 to below 1 expected", smoothing);
     }
+    read_weights();
   }
 
   void learn(const std::vector<RowLabel>& labels, const LabelColumn& column) override {
@@ -170,7 +171,7 @@ class SingleLabel final : public TextTarget {
 
   void weigh(const std::vector<RowLabel>& labels) override {
     if (options_.class_weights.empty()) return;
-    if (options_.class_weights != "balanced") return read_weights();
+    if (options_.class_weights != kBalanced) return name_weights();
     // Rows divided by those that all classes would have if they were equally frequent.
     std::map<std::string, uint64_t> counts = count_labels(texts_of(labels));
     for (const std::string& name : labels_->names()) {
@@ -236,35 +237,47 @@ class SingleLabel final : public TextTarget {
   void describe(Json& description) const override { description["labels"] = labels_->names(); }
 
  private:
-  // "spam=2,ham=0.5"; classes that are not named count once.
+  // "spam=2,ham=0.5", before any table is read: which classes there are is seen later.
   void read_weights() {
-    weights_.assign(labels_->size(), 1.0F);
-    std::set<std::string> named;
+    if (options_.class_weights.empty() || options_.class_weights == kBalanced) return;
     for (const std::string& part : split_list(options_.class_weights, ",", "class_weights")) {
       size_t sign = part.rfind('=');
-      std::string name = part.substr(0, sign);
-      int64_t label = sign == std::string::npos ? -1 : labels_->find(name);
-      if (sign != std::string::npos && label < 0) {
-        throw usage_error("--class_weights={}: there is no class {}; there are {}",
-                          options_.class_weights, quote(name), labels_->list());
-      }
       double weight = -1;
-      if (label >= 0) {
-        if (!named.insert(name).second) {
-          throw usage_error("--class_weights={}: class {} is named twice", options_.class_weights,
-                            quote(name));
-        }
+      if (sign != std::string::npos) {
         const char *begin = part.data() + sign + 1, *end = part.data() + part.size();
         auto [at, failed] = std::from_chars(begin, end, weight);
         if (failed != std::errc() || at != end) weight = -1;
       }
+      if (part == kBalanced) {
+        throw usage_error(
+            "--class_weights={}: balanced stands alone, as it gives every class its weight; name "
+            "classes with their weights, or say balanced",
+            options_.class_weights);
+      }
       if (!(weight >= 0 && weight <= kMostWeight)) {
         throw usage_error(
             "--class_weights={}: {} is neither 'balanced' nor a class with its weight from 0 to "
-            "{}, as {}=2",
-            options_.class_weights, quote(part), kMostWeight, labels_->name(0));
+            "{}, as good=2",
+            options_.class_weights, quote(part), kMostWeight);
       }
-      weights_[static_cast<size_t>(label)] = static_cast<float>(weight);
+      std::string name = part.substr(0, sign);
+      if (!named_.emplace(name, static_cast<float>(weight)).second) {
+        throw usage_error("--class_weights={}: class {} is named twice", options_.class_weights,
+                          quote(name));
+      }
+    }
+  }
+
+  // Classes that are not named count once.
+  void name_weights() {
+    weights_.assign(labels_->size(), 1.0F);
+    for (const auto& [name, weight] : named_) {
+      int64_t label = labels_->find(name);
+      if (label < 0) {
+        throw usage_error("--class_weights={}: there is no class {}; there are {}",
+                          options_.class_weights, quote(name), labels_->list());
+      }
+      weights_[static_cast<size_t>(label)] = weight;
     }
     if (std::all_of(weights_.begin(), weights_.end(), [](float w) { return w == 0; })) {
       throw usage_error("--class_weights={}: all classes have weight 0", options_.class_weights);
@@ -282,7 +295,8 @@ class SingleLabel final : public TextTarget {
   static constexpr size_t kLeastLabels = 2;
   TargetOptions options_;
   std::shared_ptr<const Labels> labels_;
-  std::vector<float> weights_;  // by class; empty: all 1
+  std::vector<float> weights_;          // by class; empty: all 1
+  std::map<std::string, float> named_;  // as asked for
 };
 
 }  // namespace

@@ -59,10 +59,11 @@ void TableSource::take(const JsonValue& description, int64_t positions) {
   if (auto found = description.find("long_text"); found && options_.long_text.empty()) {
     options_.long_text = found->text();
     if (!find_long_text(options_.long_text)) found->fail("head, head_tail or windows");
-    // The distance of its windows is no option of another way.
-    if (auto stride = description.find("doc_stride"); stride && options_.doc_stride == 0) {
-      options_.doc_stride = stride->integer(1, kMostStride);
-    }
+  }
+  // The distance of windows is no option of another way.
+  if (auto stride = description.find("doc_stride");
+      stride && options_.doc_stride == 0 && options_.long_text == name_of(LongText::windows)) {
+    options_.doc_stride = stride->integer(1, kMostStride);
   }
   if (options_.max_seq_length > 0) return;
   if (std::optional<JsonValue> found = description.find("max_seq_length")) {
