@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/inspect.h"
+#include "cli/run_group.h"
 #include "storage/storage.h"
 
 namespace bertrain {
@@ -37,13 +38,22 @@ void inspect(const std::string& path, const InspectOptions& options, std::ostrea
   throw error("{}: not recognised; known are: {}", path, kinds);
 }
 
+// A folder of several runs stands for these, which may be seeds of several tasks.
+void add_path(const std::string& path, int depth, std::vector<std::string>& paths) {
+  constexpr int kDeepest = 2;
+  std::vector<std::string> runs;
+  if (depth < kDeepest) runs = runs_below(path);
+  for (const std::string& run : runs) add_path(join_path(path, run), depth + 1, paths);
+  if (runs.empty()) paths.push_back(path);
+}
+
 // Folders and checkpoint prefixes are no files, so a path without a pattern stays as it is.
 std::vector<std::string> paths_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> paths;
   for (const std::string& argument : arguments) {
     if (argument == "-") throw usage_error("inspect needs a file; standard input cannot be reread");
     if (argument.find_first_of("*?[") == std::string::npos) {
-      paths.push_back(argument);
+      add_path(argument, 0, paths);
       continue;
     }
     for (std::string& path : expand_globs(argument)) paths.push_back(std::move(path));
