@@ -156,7 +156,7 @@ std::string setting_at_fault(FewRows& model, const TrainingOptions& options, std
   if (all.empty() || !fits_with(all)) return "";
   std::vector<std::string> texts;
   for (const Change& change : all) {
-    if (fits_with({change})) {
+    if (all.size() == 1 || fits_with({change})) {
       return fmt::format("with {} the same rows are fitted", change.text);
     }
     texts.push_back(change.text);

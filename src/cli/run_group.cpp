@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/checked_json.h"
@@ -39,7 +40,15 @@ std::vector<std::string> runs_below(const std::string& folder) {
     bool plain =
         !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
     if (!plain) throw error("{}: {} is no name of a folder of a run", file, quote(name));
+    if (std::filesystem::is_symlink(join_path(folder, name))) {
+      throw error(
+          "{}: {} is listed, and is a link to a folder elsewhere: runs of this folder are in it; "
+          "move that folder here, or remove the link",
+          file, quote(name));
+    }
   }
+  std::set<std::string> once;
+  std::erase_if(names, [&](const std::string& name) { return !once.insert(name).second; });
   return names;
 }
 

@@ -10,7 +10,7 @@
 namespace bertrain {
 
 // The folders, as "seed-7", that runs.json in the folder lists; {}: there is none. Throws Error for a
-// damaged one.
+// damaged one, and for a name that is a link, as what is listed may be removed.
 std::vector<std::string> runs_below(const std::string& folder);
 
 class RunGroup {

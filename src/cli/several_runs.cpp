@@ -1,6 +1,7 @@
 // Arguments for each run, and what their scores come to.
 #include "cli/several_runs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 
@@ -33,6 +34,18 @@ std::vector<const TableLayout*> tasks_in(const std::string& data_dir) {
                       data_dir);
   }
   return there;
+}
+
+// A task whose tables are not there may only be misplaced: its run is not removed for that.
+void refuse_lost_task(const std::string& output_dir, const std::vector<std::string>& tasks) {
+  for (const std::string& name : runs_below(output_dir)) {
+    bool again = std::find(tasks.begin(), tasks.end(), name) != tasks.end();
+    if (again || find_layout(name) == nullptr) continue;
+    throw usage_error(
+        "--overwrite would remove {}, the run of a task whose tables are not in --data_dir: put "
+        "them there, or use another --output_dir",
+        join_path(output_dir, name));
+  }
 }
 
 }  // namespace
@@ -97,6 +110,7 @@ void run_glue(std::span<const std::string_view> arguments, const SharedFlags& fl
   std::vector<const TableLayout*> there = tasks_in(data_dir);
   std::vector<std::string> folders;
   for (const TableLayout* layout : there) folders.push_back(layout->name);
+  if (flags.overwrite) refuse_lost_task(flags.output_dir, folders);
   RunGroup group(flags.output_dir, folders, flags.overwrite);
   auto arguments_of = [&](const TableLayout& layout) {
     return with(arguments,
