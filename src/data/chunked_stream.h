@@ -21,13 +21,6 @@ class ChunkedStream : public Stream<Example> {
     return example;
   }
 
-  // By reading them, where a source knows no shorter way.
-  uint64_t skip(uint64_t count) override {
-    uint64_t skipped = 0;
-    while (skipped < count && next()) ++skipped;
-    return skipped;
-  }
-
  protected:
   // Puts further examples, one at least, into `ready`, which is empty; false where there are none.
   virtual bool fill(std::deque<Example>& ready) = 0;

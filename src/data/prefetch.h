@@ -57,10 +57,7 @@ class Prefetch final : public Stream<T> {
   }
 
   uint64_t skip(uint64_t count) override {
-    if (!thread_.joinable()) return from_->skip(count);
-    uint64_t skipped = 0;
-    while (skipped < count && next()) ++skipped;
-    return skipped;
+    return thread_.joinable() ? Stream<T>::skip(count) : from_->skip(count);
   }
 
  private:

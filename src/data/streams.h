@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/example.h"
@@ -19,10 +20,23 @@ class Stream {
   virtual ~Stream() = default;
   virtual std::optional<T> next() = 0;  // nullopt at the end
   // Resume: what follows is the same as if `count` values had been read. Returns how many there
-  // were, fewer only at the end. Tables in memory seek; files of records are read past.
-  virtual uint64_t skip(uint64_t count) = 0;
+  // were, fewer only at the end. Tables in memory seek; files of records are read past; what knows no
+  // shorter way reads them.
+  virtual uint64_t skip(uint64_t count) {
+    uint64_t skipped = 0;
+    while (skipped < count && next()) ++skipped;
+    return skipped;
+  }
 };
 using ExampleStream = std::unique_ptr<Stream<Example>>;
+
+// What is left of a stream that is known to be short.
+template <class T>
+std::vector<T> rest_of(Stream<T>& stream) {
+  std::vector<T> all;
+  while (std::optional<T> value = stream.next()) all.push_back(std::move(*value));
+  return all;
+}
 
 // A stream whose examples can be had in any order, so that a shuffle keeps numbers instead of them.
 class IndexedStream : public Stream<Example> {

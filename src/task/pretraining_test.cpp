@@ -219,9 +219,7 @@ TEST(Pretraining, FilesAndLengthsAreRefusedBeforeAnythingRuns) {
 
 TEST(Pretraining, ScoresAreWeightedOverAllTargetsAndMeansOverRows) {
   auto task = make_pretraining(written({record(), record()}), tiny_config(100, 8));
-  std::vector<Example> examples;
-  auto stream = task->examples("train");
-  while (auto e = stream->next()) examples.push_back(*e);
+  std::vector<Example> examples = rest_of(*task->examples("train"));
   auto rows = task->rows();
   auto scorer = task->scorer();
   for (int64_t capacity : {5, 10}) {

@@ -84,9 +84,7 @@ class Choices : public testing::TestWithParam<NamedBackend> {
   // Predictions, and the gradient of a sum by every parameter.
   Named<Array> compute(const Task& task, std::string_view split, int64_t rows,
                        const std::vector<float>* weights) {
-    std::vector<Example> examples;
-    ExampleStream stream = task.examples(split);
-    while (auto example = stream->next()) examples.push_back(std::move(*example));
+    std::vector<Example> examples = rest_of(*task.examples(split));
     Batch batch = pack_one(task, examples, {.rows = rows, .filling = rows == 1 ? 3 : 16});
     Recording recording({.training = true});
     Graph& graph = recording.graph();

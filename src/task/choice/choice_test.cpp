@@ -34,13 +34,6 @@ ChoiceOptions trained_on(const std::string& text) {
   return o;
 }
 
-std::vector<Example> all_of(const Task& task, std::string_view split) {
-  std::vector<Example> examples;
-  ExampleStream stream = task.examples(split);
-  while (auto example = stream->next()) examples.push_back(std::move(*example));
-  return examples;
-}
-
 std::string fault(const ChoiceOptions& options, ExitCode code) {
   try {
     make(options);
@@ -61,12 +54,12 @@ TEST(Choice, FilesMayHaveOtherNumbersOfChoices) {
   EXPECT_THAT(task->splits(), ElementsAre("train", "dev", "test"));
   EXPECT_EQ(task->count("train"), 1u);
   for (const auto& [split, rows] : {std::pair("train", 1u), {"dev", 1u}, {"test", 2u}}) {
-    std::vector<Example> examples = all_of(*task, split);
+    std::vector<Example> examples = rest_of(*task->examples(split));
     EXPECT_EQ(examples.size(), rows);
     EXPECT_EQ(floats(examples[0], "choice_there").size(), 3u);
   }
   // A file to predict is read again.
-  EXPECT_EQ(all_of(*task, "test").size(), 2u);
+  EXPECT_EQ(rest_of(*task->examples("test")).size(), 2u);
   EXPECT_EQ(task->describe()["labels"].size(), 3u);
 }
 
@@ -81,7 +74,7 @@ TEST(Choice, AModelKnowsItsFile) {
   EXPECT_EQ(description["header"], Json(false));
   ChoiceOptions scored;
   scored.table.dev_file = kTrain;
-  std::vector<Example> dev = all_of(*make(scored, &description), "dev");
+  std::vector<Example> dev = rest_of(*make(scored, &description)->examples("dev"));
   ASSERT_EQ(dev.size(), 2u);
   EXPECT_THAT(strings(dev[0], "id"), ElementsAre("x"));
   // What is said stands over what was found.
@@ -91,7 +84,7 @@ TEST(Choice, AModelKnowsItsFile) {
   scored.table.text_column = "c";
   scored.table.label_column = scored.table.id_column = "y";
   scored.choice_columns = "p,q";
-  dev = all_of(*make(scored, &description), "dev");
+  dev = rest_of(*make(scored, &description)->examples("dev"));
   ASSERT_EQ(dev.size(), 1u);
   EXPECT_THAT(integers(dev[0], "input_ids"), ElementsAre(2, 7, 3, 5, 3, 2, 7, 3, 6, 3));
 }

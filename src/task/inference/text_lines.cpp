@@ -45,12 +45,6 @@ class TextLines final : public Stream<Example> {
     return example;
   }
 
-  uint64_t skip(uint64_t count) override {
-    uint64_t skipped = 0;
-    while (skipped < count && next()) ++skipped;
-    return skipped;
-  }
-
  private:
   void report() {
     if (!told_->is_new(file_)) return;

@@ -58,18 +58,11 @@ SquadOptions short_windows() {
   return options;
 }
 
-std::vector<Example> all_of(const Task& task, std::string_view split) {
-  std::vector<Example> examples;
-  ExampleStream stream = task.examples(split);
-  while (auto example = stream->next()) examples.push_back(std::move(*example));
-  return examples;
-}
-
 // Ids and answers of the rows, where the logits at the windows' token `favourite` are the largest; windows come
 // in batches of `batch_size`, the batches in the order that `backwards` says.
 std::vector<std::pair<std::string, std::string>> rows_of(const Task& task, size_t batch_size,
                                                          int64_t favourite, bool backwards) {
-  std::vector<Example> examples = all_of(task, "test");
+  std::vector<Example> examples = rest_of(*task.examples("test"));
   std::vector<Batch> batches;
   for (size_t i = 0; i < examples.size(); i += batch_size) {
     auto some =
@@ -109,7 +102,7 @@ TEST(SquadTask, WindowsHaveTheirQuestionSegmentsAndPlaces) {
   auto task = make(options);
   EXPECT_THAT(task->splits(), ElementsAre("train"));
   EXPECT_EQ(task->count("train"), 4u);
-  std::vector<Example> train = all_of(*task, "train");
+  std::vector<Example> train = rest_of(*task->examples("train"));
   ASSERT_EQ(train.size(), 4u);
   EXPECT_THAT(integers(train[1], "input_ids"), ElementsAre(2, 9, 10, 3, 6, 7, 7, 8, 3));
   EXPECT_THAT(integers(train[1], "segment_ids"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 1));

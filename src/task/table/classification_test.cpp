@@ -49,13 +49,6 @@ ClassificationOptions with_header(const std::string& train, const std::string& d
   return options;
 }
 
-std::vector<Example> all_of(const Task& task, std::string_view split) {
-  std::vector<Example> examples;
-  ExampleStream stream = task.examples(split);
-  while (auto example = stream->next()) examples.push_back(std::move(*example));
-  return examples;
-}
-
 Strings golds(const std::vector<Example>& examples) {
   Strings all;
   for (const Example& e : examples) all.push_back(strings(e, "gold").at(0));
@@ -64,7 +57,7 @@ Strings golds(const std::vector<Example>& examples) {
 
 TEST(Classification, ReadsColumnsByNumberAndKeepsQuotes) {
   auto task = make(headerless("1\t\"a ?\t0\n0\tb \"c\"\t1\n"));
-  std::vector<Example> train = all_of(*task, "train");
+  std::vector<Example> train = rest_of(*task->examples("train"));
   ASSERT_EQ(train.size(), 2u);
   EXPECT_THAT(integers(train[0], "input_ids"), ElementsAre(2, 1, 5, 10, 3));
   EXPECT_THAT(integers(train[1], "input_ids"), ElementsAre(2, 6, 1, 7, 1, 3));
@@ -76,8 +69,8 @@ TEST(Classification, ReadsColumnsByNumberAndKeepsQuotes) {
 
 TEST(Classification, ByteOrderMarkBlankLinesAndReturnsAreNoData) {
   auto task = make(headerless("\ufeff2\ta\n\n1\tb\rc\r\n\n"));
-  EXPECT_THAT(golds(all_of(*task, "train")), ElementsAre("2", "1"));
-  EXPECT_THAT(integers(all_of(*task, "train")[1], "input_ids"), ElementsAre(2, 6, 7, 3));
+  EXPECT_THAT(golds(rest_of(*task->examples("train"))), ElementsAre("2", "1"));
+  EXPECT_THAT(integers(rest_of(*task->examples("train"))[1], "input_ids"), ElementsAre(2, 6, 7, 3));
   EXPECT_THAT(task->describe()["labels"].get<Strings>(), ElementsAre("1", "2"));
 }
 
@@ -90,7 +83,7 @@ TEST(Classification, PairsFromNamedColumnsOfAnyFormat) {
   options.text_b_column = "s";
   options.id_column = "key";
   options.dev_fraction = 0;
-  std::vector<Example> rows = all_of(*make(options), "train");
+  std::vector<Example> rows = rest_of(*make(options)->examples("train"));
   EXPECT_THAT(integers(rows[0], "input_ids"), ElementsAre(2, 9, 3, 5, 1, 6, 3));
   EXPECT_THAT(integers(rows[0], "segment_ids"), ElementsAre(0, 0, 0, 1, 1, 1, 1));
   EXPECT_THAT(integers(rows[1], "segment_ids"), ElementsAre(0, 0, 0));
@@ -137,9 +130,9 @@ TEST(Classification, WhatIsWrongIsNamedWithItsLine) {
 TEST(Classification, BadRowsCanBeLeftOut) {
   ClassificationOptions options = headerless("1\ta\n0\n0\tb\n1\tc\xff\n");
   options.bad_rows = "skip";
-  EXPECT_EQ(all_of(*make(options), "train").size(), 2u);
+  EXPECT_EQ(rest_of(*make(options)->examples("train")).size(), 2u);
   options.invalid_utf8 = "replace";
-  EXPECT_EQ(all_of(*make(options), "train").size(), 3u);
+  EXPECT_EQ(rest_of(*make(options)->examples("train")).size(), 3u);
 }
 
 TEST(Classification, HoldsOutAShareByTheTextAlone) {
@@ -155,7 +148,8 @@ TEST(Classification, HoldsOutAShareByTheTextAlone) {
     options.train_file = "mem://classification/held.tsv";
     options.id_column = "text";
     std::multiset<std::string> all;
-    for (const Example& e : all_of(*make(options), split)) all.insert(strings(e, "id").at(0));
+    for (const Example& e : rest_of(*make(options)->examples(split)))
+      all.insert(strings(e, "id").at(0));
     return all;
   };
   std::multiset<std::string> dev = texts(table, "dev"), train = texts(table, "train");
@@ -192,7 +186,7 @@ TEST(Classification, PredictsWithTheModelsLabelsAndColumns) {
   auto task = make(predict, &description);
   EXPECT_THAT(task->splits(), ElementsAre("test"));
   EXPECT_EQ(task->max_seq_length(), 20);
-  std::vector<Example> rows = all_of(*task, "test");
+  std::vector<Example> rows = rest_of(*task->examples("test"));
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_FALSE(rows[0].contains("gold"));
   EXPECT_THAT(integers(rows[1], "input_ids"), ElementsAre(2, 3));
@@ -203,7 +197,7 @@ TEST(Classification, PredictsWithTheModelsLabelsAndColumns) {
 
   // Labels where they are known; others are left out, not refused.
   write_text("mem://classification/test.tsv", "text\tlabel\na\te\nb\tk_1990\n");
-  rows = all_of(*make(predict, &description), "test");
+  rows = rest_of(*make(predict, &description)->examples("test"));
   EXPECT_THAT(strings(rows[0], "gold"), ElementsAre("e"));
   EXPECT_FALSE(rows[1].contains("gold"));
 
@@ -211,7 +205,7 @@ TEST(Classification, PredictsWithTheModelsLabelsAndColumns) {
   write_text("mem://classification/lines", "a b\n\nwho\n");
   predict.test_file = "mem://classification/lines";
   predict.header = false;
-  EXPECT_EQ(all_of(*make(predict, &description), "test").size(), 3u);
+  EXPECT_EQ(rest_of(*make(predict, &description)->examples("test")).size(), 3u);
 
   EXPECT_THAT([&] { make(predict); }, ThrowsMessage<Error>(HasSubstr("labels are not known")));
   Json damaged = {{"task", "classification"}, {"labels", 3}};
@@ -224,9 +218,9 @@ TEST(Classification, MoreRowsThanAChunkStayInOrder) {
   ClassificationOptions options = with_header(table, table);
   options.test_file = options.dev_file;
   auto task = make(options);
-  EXPECT_EQ(all_of(*task, "dev"), all_of(*task, "test"));
+  EXPECT_EQ(rest_of(*task->examples("dev")), rest_of(*task->examples("test")));
   EXPECT_EQ(task->count("dev"), 9000u);
-  EXPECT_THAT(integers(all_of(*task, "dev")[8999], "label"), ElementsAre(8999 % 3));
+  EXPECT_THAT(integers(rest_of(*task->examples("dev"))[8999], "label"), ElementsAre(8999 % 3));
 }
 
 // --- what comes out ---
@@ -399,7 +393,7 @@ TEST(Classification, LongTextsAreReadInWindowsOfTheirRow) {
   options.long_text = "windows";
   options.doc_stride = 4;
   auto task = make(options);
-  std::vector<Example> train = all_of(*task, "train");
+  std::vector<Example> train = rest_of(*task->examples("train"));
   EXPECT_EQ(task->count("train"), 5u);
   EXPECT_THAT(golds(train), ElementsAre("x", "x", "y", "y", "y"));
   EXPECT_THAT(integers(train[1], "input_ids"), ElementsAre(2, 5, 6, 7, 8, 3));
@@ -417,7 +411,7 @@ TEST(Classification, LongTextsAreReadInWindowsOfTheirRow) {
   ClassificationOptions fresh;
   fresh.test_file = "mem://classification/new.tsv";
   auto rows = make(fresh, &description);
-  std::vector<Example> test = all_of(*rows, "test");
+  std::vector<Example> test = rest_of(*rows->examples("test"));
   ASSERT_EQ(test.size(), 4u);
   EXPECT_THAT(integers(test[3], "input_ids"), ElementsAre(2, 5, 3));
   EXPECT_THAT(integers(test[3], "window"), ElementsAre(2, 3));
@@ -425,11 +419,12 @@ TEST(Classification, LongTextsAreReadInWindowsOfTheirRow) {
   EXPECT_EQ(skipped->skip(2), 2u);
   EXPECT_THAT(integers(*skipped->next(), "window"), ElementsAre(1, 3));
   fresh.long_text = "head";
-  EXPECT_EQ(all_of(*make(fresh, &description), "test").size(), 2u);
+  EXPECT_EQ(rest_of(*make(fresh, &description)->examples("test")).size(), 2u);
 
   // Each window is an example to learn from, so it counts where rare classes weigh more: 2 of 5 are x's.
   options.target.class_weights = "balanced";
-  EXPECT_THAT(floats(all_of(*make(options), "train")[0], "label_weight"), ElementsAre(1.25F));
+  EXPECT_THAT(floats(rest_of(*make(options)->examples("train"))[0], "label_weight"),
+              ElementsAre(1.25F));
 }
 
 TEST(Classification, WaysOfLongTextsAreNamed) {

@@ -43,16 +43,9 @@ TaggingOptions options(const std::string& train, const std::string& dev = "") {
   return o;
 }
 
-std::vector<Example> all_of(const Task& task, std::string_view split) {
-  std::vector<Example> examples;
-  ExampleStream stream = task.examples(split);
-  while (auto example = stream->next()) examples.push_back(std::move(*example));
-  return examples;
-}
-
 TEST(Tagging, TargetsAreFirstPieces) {
   auto task = make(options("abb B-X\na O\n\n\nb B-X\n"));
-  std::vector<Example> train = all_of(*task, "train");
+  std::vector<Example> train = rest_of(*task->examples("train"));
   ASSERT_EQ(train.size(), 2u);
   EXPECT_THAT(integers(train[0], "input_ids"), ElementsAre(2, 5, 7, 7, 5, 3));
   EXPECT_THAT(integers(train[0], "target_positions"), ElementsAre(1, 4));
@@ -81,7 +74,8 @@ TEST(Tagging, PiecesAreCountedAsTheWindowsShowThem) {
 
 // Whoever cannot be predicted is scored and weighs nothing in the loss.
 TEST(Tagging, UnknownTagsHaveNoLoss) {
-  std::vector<Example> dev = all_of(*make(options("a O\nb B-X\n", "a O\nb I-X\n")), "dev");
+  std::vector<Example> dev =
+      rest_of(*make(options("a O\nb B-X\n", "a O\nb I-X\n"))->examples("dev"));
   EXPECT_THAT(floats(dev.at(0), "tag_weights"), ElementsAre(1, 0));
   EXPECT_THAT(strings(dev.at(0), "gold"), ElementsAre("O", "I-X"));
   EXPECT_THAT([] { make(options("a O\nb B-X\n", "a NN\nb VB\n")); },
@@ -140,7 +134,7 @@ TEST(Tagging, PutsWindowsTogetherInAnyOrder) {
   o.test_file = kTest;
   auto task = make(o);
   for (const char* split : {"dev", "test"}) {
-    std::vector<Example> examples = all_of(*task, split);
+    std::vector<Example> examples = rest_of(*task->examples(split));
     ASSERT_GT(examples.size(), 7u);
     for (bool backwards : {false, true}) {
       std::unique_ptr<Rows> rows = task->rows();
@@ -202,7 +196,7 @@ TEST(Tagging, TakesWhatTheModelWasTrainedWith) {
   o.test_file = kTest;
   auto task = make(o, &description);
   EXPECT_EQ(task->max_seq_length(), 9);
-  std::vector<Example> test = all_of(*task, "test");
+  std::vector<Example> test = rest_of(*task->examples("test"));
   EXPECT_THAT(strings(test.at(0), "words"), ElementsAre("a"));
   EXPECT_FALSE(test[0].contains("gold"));
   description["labels"] = {"O"};
