@@ -197,6 +197,18 @@ std::optional<size_t> find_optional_column(const RowReader& rows, std::string_vi
   return std::nullopt;
 }
 
+bool next_wanted(RowReader& rows, std::vector<std::string>& fields,
+                 const std::function<bool()>& take) {
+  while (rows.next(fields)) {
+    try {
+      if (take()) return true;
+    } catch (const Error& e) {
+      rows.refuse(e);
+    }
+  }
+  return false;
+}
+
 void report_counts(const RowReader& rows) {
   const RowCounts& counts = rows.counts();
   if (counts.blank > 0) log_line("{}: {} blank lines were passed over", rows.uri(), counts.blank);

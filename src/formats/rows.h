@@ -81,6 +81,11 @@ bool is_named_as_rows(std::string_view uri);
 RowFormat parse_row_format(std::string_view name);  // "tsv", "csv", "jsonl"; usage error otherwise
 bool parse_bad_rows(std::string_view name);  // "skip" → true, "fail" → false; usage error otherwise
 
+// Reads on to a row that `take` wants; false at the end. What it throws makes the row one of no use
+// (RowReader::refuse), as what is wrong with its fields is no less wrong than their number.
+bool next_wanted(RowReader& rows, std::vector<std::string>& fields,
+                 const std::function<bool()>& take);
+
 // Logs what was not as expected in the rows read so far: blank lines, lines that `repair` changed, bad
 // rows.
 void report_counts(const RowReader& rows);

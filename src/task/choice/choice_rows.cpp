@@ -96,15 +96,10 @@ void ChoiceRowReader::find_columns(const ChoiceColumns& columns) {
 }
 
 bool ChoiceRowReader::next(ChoiceRow& row) {
-  while (rows_->next(fields_)) {
-    try {
-      take(row);
-      return true;
-    } catch (const Error& e) {
-      rows_->refuse(e);
-    }
-  }
-  return false;
+  return next_wanted(*rows_, fields_, [&] {
+    take(row);
+    return true;
+  });
 }
 
 void ChoiceRowReader::take(ChoiceRow& row) {

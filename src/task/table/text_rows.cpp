@@ -61,19 +61,14 @@ TextRowReader::TextRowReader(const std::string& uri, const TextColumns& columns,
 }
 
 bool TextRowReader::next(TextRow& row) {
-  while (rows_->next(fields_)) {
+  return next_wanted(*rows_, fields_, [&] {
     if (only_ && fields_.at(*only_) != only_value_) {
       ++others_;
-      continue;
+      return false;
     }
-    try {
-      take(row);
-      return true;
-    } catch (const Error& e) {
-      rows_->refuse(e);
-    }
-  }
-  return false;
+    take(row);
+    return true;
+  });
 }
 
 void TextRowReader::take(TextRow& row) {
