@@ -25,12 +25,6 @@ void each_place(const std::string& index, Visit visit) {
   }
 }
 
-// With its slash.
-std::string folder_of(const std::string& uri) {
-  size_t slash = uri.rfind('/');
-  return slash == std::string::npos ? "" : uri.substr(0, slash + 1);
-}
-
 // Where the file of a tensor is. An index from elsewhere must not reach for other files of this machine.
 std::string uri_of_shard(const std::string& index, const std::string& file,
                          const std::string& name) {
@@ -40,7 +34,7 @@ std::string uri_of_shard(const std::string& index, const std::string& file,
     throw error("{}: tensor {} would be in {}; the name of a file in the same folder expected",
                 index, quote(name), quote(file));
   }
-  std::string uri = folder_of(index) + file;
+  std::string uri = join_path(folder_part(index), file);
   if (!storage_for(uri).size(uri)) {
     throw error("{}: {} is missing, which has tensor {}; fetch all files of the index", index, uri,
                 quote(name));

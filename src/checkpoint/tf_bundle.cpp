@@ -383,22 +383,16 @@ class TfBundleWriter : public CheckpointWriter {
     return message.message();
   }
 
-  std::string directory() const {
-    size_t slash = prefix_.rfind('/');
-    return slash == std::string::npos ? "." : prefix_.substr(0, slash);
-  }
-  std::string state_file() const { return join_path(directory(), "checkpoint"); }
+  std::string state_file() const { return join_path(folder_part(prefix_), "checkpoint"); }
 
   void update_state() const {
-    size_t slash = prefix_.rfind('/');
     std::string state = state_file();
     std::vector<std::string> kept;
     if (exists(state)) {
       try {
         for (const std::string& p : read_tf_state(state)) {
           // The file names those of its own directory.
-          bool here = p.rfind('/') == slash && p.compare(0, slash + 1, prefix_, 0, slash + 1) == 0;
-          if (slash == std::string::npos) here = p.find('/') == std::string::npos;
+          bool here = folder_part(p) == folder_part(prefix_);
           if (here && p != prefix_ && exists(p + ".index")) kept.push_back(p);
         }
       } catch (const Error& e) {
@@ -406,7 +400,7 @@ class TfBundleWriter : public CheckpointWriter {
       }
     }
     kept.push_back(prefix_);
-    write_tf_state(directory(), kept);
+    write_tf_state(folder_part(prefix_), kept);
   }
 
   std::string prefix_;

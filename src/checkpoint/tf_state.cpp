@@ -57,8 +57,6 @@ std::string quote(std::string_view value) {
 }  // namespace
 
 std::vector<std::string> read_tf_state(std::string_view uri) {
-  size_t slash = uri.rfind('/');
-  std::string_view directory = slash == std::string_view::npos ? "" : uri.substr(0, slash);
   std::string newest;
   std::vector<std::string> prefixes;
   std::istringstream lines(read_file_up_to(uri, kMaxState));
@@ -75,7 +73,7 @@ std::vector<std::string> read_tf_state(std::string_view uri) {
     if (!value || value->empty()) {
       throw error("{}:{}: a path in quotes is expected after {}", uri, number, key);
     }
-    std::string prefix = join_path(directory, *value);
+    std::string prefix = join_path(folder_part(uri), *value);
     if (key == kNewest) {
       newest = prefix;
     } else {
@@ -92,7 +90,7 @@ void write_tf_state(std::string_view directory, const std::vector<std::string>& 
   check(!prefixes.empty(), "a state file names one checkpoint at least");
   // Relative, so that the directory can be moved.
   auto line = [&](std::string_view key, std::string_view prefix) {
-    return fmt::format("{}: {}\n", key, quote(prefix.substr(prefix.rfind('/') + 1)));
+    return fmt::format("{}: {}\n", key, quote(prefix.substr(folder_part(prefix).size())));
   };
   std::string text = line(kNewest, prefixes.back());
   for (const std::string& prefix : prefixes) text += line(kAll, prefix);

@@ -17,9 +17,7 @@ void append(Writer& writer, const std::string& text) {
 
 AnswerFiles answer_files(const std::string& output_file) {
   if (is_read_once(output_file)) return {output_file, "", ""};  // nothing lies beside those
-  size_t slash = output_file.rfind('/');
-  size_t begin = slash == std::string::npos ? 0 : slash + 1;
-  std::string folder = output_file.substr(0, begin), name = output_file.substr(begin);
+  std::string folder(folder_part(output_file)), name = output_file.substr(folder.size());
   constexpr std::string_view kAnswers = "predictions", kOdds = "null_odds";
   std::string odds = fmt::format("{}_{}", kOdds, name);
   if (size_t at = name.rfind(kAnswers); at != std::string::npos) {

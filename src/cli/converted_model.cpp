@@ -65,11 +65,6 @@ std::vector<std::string> other_files(const std::string& to, const Tokenizer& tok
   return files;
 }
 
-std::string place_of(const std::string& prefix) {
-  size_t slash = prefix.rfind('/');
-  return slash == std::string::npos ? "." : prefix.substr(0, slash);
-}
-
 constexpr const char* kCompanions[] = {"bert_config.json", "vocab.txt"};
 
 // Beside a prefix of TensorFlow lie bert_config.json and vocab.txt, as Google released them. One that
@@ -77,7 +72,7 @@ constexpr const char* kCompanions[] = {"bert_config.json", "vocab.txt"};
 class Companions {
  public:
   explicit Companions(const ConvertedModel& model) {
-    std::string place = place_of(model.to);
+    std::string_view place = folder_part(model.to);
     files_ = {
         {join_path(place, kCompanions[0]), config_to_google(model.config).dump(2) + "\n"},
         {join_path(place, kCompanions[1]), vocabulary_text(model.tokenizer.vocabulary().tokens())}};
@@ -234,7 +229,7 @@ void require_unused(const std::string& to, const std::string& format, bool overw
 void require_kept(const std::string& words_file, const std::string& to, const std::string& format) {
   std::vector<std::string> files = main_files(to, format);
   if (format.starts_with("tf")) {
-    for (const char* name : kCompanions) files.push_back(join_path(place_of(to), name));
+    for (const char* name : kCompanions) files.push_back(join_path(folder_part(to), name));
   }
   for (const std::string& file : files) {
     if (!same_object(words_file, file)) continue;

@@ -265,7 +265,7 @@ void ModelOptions::read_init_checkpoint() {
   weights_ = path;
   // Google's archives hold bert_config.json and vocab.txt beside bert_model.ckpt.
   std::string uri = open_checkpoint(path)->uri();
-  folder_path_ = uri.substr(0, uri.rfind('/') == std::string::npos ? 0 : uri.rfind('/') + 1);
+  folder_path_ = folder_part(uri);
   std::string vocabulary = folder_path_ + "vocab.txt";
   if (!exists(vocabulary)) return;
   refuse_pipe(vocabulary);

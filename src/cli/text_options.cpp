@@ -2,6 +2,7 @@
 #include "cli/text_options.h"
 
 #include "base/error.h"
+#include "storage/storage.h"
 #include "text/byte_bpe_files.h"
 
 namespace bertrain {
@@ -36,8 +37,8 @@ Tokenizer TextOptions::tokenizer(std::initializer_list<std::string_view> require
         return Tokenizer(*std::move(pieces), tokenizer_options());
       }
     }
-    size_t slash = vocab_file.rfind('/');
-    return Tokenizer(read_byte_bpe(slash == vocab_file.npos ? "." : vocab_file.substr(0, slash)),
+    std::string_view folder = folder_part(vocab_file);
+    return Tokenizer(read_byte_bpe(folder.empty() ? "." : without_slashes(folder)),
                      tokenizer_options());
   }
   return Tokenizer(Vocabulary::read(vocab_file, required_tokens), tokenizer_options());

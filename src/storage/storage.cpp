@@ -182,6 +182,10 @@ std::string without_slashes(std::string_view uri) {
   return std::string(uri);
 }
 
+std::string_view folder_part(std::string_view uri) {
+  return uri.substr(0, uri.rfind('/') + 1);  // npos + 1 is 0
+}
+
 std::string join_path(std::string_view directory, std::string_view name) {
   if (directory.empty() || name.starts_with('/') || !scheme_of(name).empty()) {
     return std::string(name);

@@ -65,6 +65,8 @@ void write_text(std::string_view uri, std::string_view text);  // replaced whole
 std::string join_path(std::string_view directory, std::string_view name);
 // Of a folder: the same name whether it was given with slashes at its end or not.
 std::string without_slashes(std::string_view uri);
+// What stands before the last part of a name, with its slash; "": nothing does.
+std::string_view folder_part(std::string_view uri);
 
 // Whether what is read is gone: "-", pipes, devices, sockets; not regular files, nor objects. Such a
 // name must be opened once only, and nothing of it can be looked at in advance.

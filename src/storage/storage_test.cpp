@@ -245,5 +245,13 @@ TEST_F(LocalFiles, ManyBlocksArriveWhole) {
   EXPECT_EQ(read_text(folder_ + "/large"), large);
 }
 
+TEST(Storage, FolderPartEndsInItsSlash) {
+  EXPECT_EQ(folder_part("runs/a/model.ckpt"), "runs/a/");
+  EXPECT_EQ(folder_part("/model.ckpt"), "/");
+  EXPECT_EQ(folder_part("mem://a/model.ckpt"), "mem://a/");
+  EXPECT_EQ(folder_part("model.ckpt"), "");
+  EXPECT_EQ(join_path(folder_part("model.ckpt"), "vocab.txt"), "vocab.txt");
+}
+
 }  // namespace
 }  // namespace bertrain
