@@ -29,7 +29,7 @@ void require_examples(const Task& task) {
       check(integers(*example, "row").at(0) == static_cast<int64_t>(count++),
             "rows in their order");
     }
-    check(task.count(split).value_or(count) == count, "as many rows as were counted");
+    check(split == "test" || task.count(split) == count, "as many rows as were counted");
   }
 }
 

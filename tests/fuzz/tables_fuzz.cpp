@@ -31,7 +31,7 @@ void require_examples(const Task& task) {
       check(mine == row || mine == row + 1, "rows come in their order");
       row = mine;
     }
-    check(task.count(split).value_or(count) == count, "as many examples as were counted");
+    check(split == "test" || task.count(split) == count, "as many examples as were counted");
   }
 }
 

@@ -16,7 +16,6 @@
 namespace bertrain {
 namespace {
 
-using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -66,10 +65,10 @@ TEST(Tagging, PiecesAreCountedAsTheWindowsShowThem) {
   TaggingOptions o = options(words + "\na O\n");
   o.max_seq_length = 10;
   make(o);
-  // 8 words of 14, the last two of them with the others around, and the one of the second sentence.
+  // Words 0 to 7, 4 to 11 and 8 to 13 of the first sentence, and the one of the second: 23 in 4 windows.
   EXPECT_THAT(log,
               HasSubstr("train.conll: 2 sentences of 7.5 words; 1 are longer than a window: "));
-  EXPECT_THAT(log, ContainsRegex("[34] windows of [5-7]\\.[0-9] pieces"));
+  EXPECT_THAT(log, HasSubstr("4 windows of 5.8 pieces"));
 }
 
 // Whoever cannot be predicted is scored and weighs nothing in the loss.
