@@ -253,13 +253,15 @@ void refuse_shares(double train_fraction, double dev_fraction, double usual) {
   }
 }
 
-MetaData read_training_meta_data(const RecordedFlags& flags, std::string_view task,
+MetaData read_training_meta_data(const DataOptions& options, double dev_fraction,
+                                 double usual_dev_fraction, std::string_view task,
                                  const Tokenizer& tokenizer, const BertConfig& config) {
-  if (flags.train_file.empty()) {
+  if (options.train_file.empty()) {
     throw usage_error("--input_meta_data_path is for a --train_file of records");
   }
-  refuse_shares(flags.train_fraction, flags.dev_fraction, flags.usual_dev_fraction);
-  return read_meta_data(flags.input_meta_data_path, task, tokenizer, config, flags.max_seq_length);
+  refuse_shares(options.train_fraction, dev_fraction, usual_dev_fraction);
+  return read_meta_data(options.input_meta_data_path, task, tokenizer, config,
+                        options.max_seq_length);
 }
 
 RecordedReader open_recorded(const std::string& file, const MetaData* meta, int64_t max_seq_length,

@@ -9,6 +9,7 @@
 
 #include "data/example.h"
 #include "formats/tfrecord.h"
+#include "task/data_options.h"
 #include "task/meta_data.h"
 #include "task/pair_input.h"
 
@@ -82,15 +83,10 @@ void refuse_records(const std::vector<std::string>& files);
 // texts, can draw it. `asked_dev`: --dev_fraction, of which `usual` is the default.
 void refuse_shares(double train_fraction, double dev_fraction, double usual);
 
-// What a task's flags say of the records it trains on.
-struct RecordedFlags {
-  std::string input_meta_data_path, train_file;
-  double train_fraction = 1, dev_fraction = 0, usual_dev_fraction = 0;
-  int64_t max_seq_length = 0;
-};
-// Their meta data. Throws a usage error where nothing is trained on or a share is asked for, and as
-// read_meta_data does.
-MetaData read_training_meta_data(const RecordedFlags& flags, std::string_view task,
+// The meta data of the records that a task trains on. Throws a usage error where nothing is trained on
+// or a share is asked for (as refuse_shares), and as read_meta_data does.
+MetaData read_training_meta_data(const DataOptions& options, double dev_fraction,
+                                 double usual_dev_fraction, std::string_view task,
                                  const Tokenizer& tokenizer, const BertConfig& config);
 
 // A file of `meta`'s, or without any (null), for a model of that vocabulary.

@@ -278,10 +278,9 @@ void Choice::load_train() {
 }
 
 void Choice::take_meta_data() {
-  meta_ = read_training_meta_data(
-      {table().input_meta_data_path, table().train_file, table().train_fraction,
-       table().dev_fraction, ClassificationOptions().dev_fraction, table().max_seq_length},
-      "multiple_choice", *tokenizer_, config_);
+  meta_ =
+      read_training_meta_data(table(), table().dev_fraction, ClassificationOptions().dev_fraction,
+                              "multiple_choice", *tokenizer_, config_);
   take(JsonValue(meta_->description, meta_->file, "description"));
 }
 

@@ -311,9 +311,7 @@ void SquadTask::require_answers(const std::string& file, uint64_t impossible) co
 }
 
 void SquadTask::take_meta_data() {
-  meta_ = read_training_meta_data({options_.input_meta_data_path, options_.train_file,
-                                   options_.train_fraction, 0, 0, options_.max_seq_length},
-                                  "squad", *tokenizer_, config_);
+  meta_ = read_training_meta_data(options_, 0, 0, "squad", *tokenizer_, config_);
   // What the records were cut by is not to be chosen any more.
   auto same = [&](const char* key, int64_t asked) {
     if (asked == 0 || asked == meta_->description.value(key, asked)) return;

@@ -331,10 +331,9 @@ void Classification::weigh() {
 
 // What records are of is as with a model that was trained on them.
 void Classification::take_meta_data() {
-  meta_ = read_training_meta_data(
-      {options().input_meta_data_path, options().train_file, options().train_fraction,
-       options().dev_fraction, ClassificationOptions().dev_fraction, options().max_seq_length},
-      kind_, *tokenizer_, config_);
+  meta_ =
+      read_training_meta_data(options(), options().dev_fraction,
+                              ClassificationOptions().dev_fraction, kind_, *tokenizer_, config_);
   Json description = described_rows(*meta_);
   require_labels(options().target, description);
   take(JsonValue(description, meta_->file, "description"));

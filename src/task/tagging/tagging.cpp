@@ -258,10 +258,8 @@ void Tagging::load_dev() {
 }
 
 void Tagging::take_meta_data() {
-  meta_ = read_training_meta_data(
-      {options_.input_meta_data_path, options_.train_file, options_.train_fraction,
-       options_.dev_fraction, TaggingOptions().dev_fraction, options_.max_seq_length},
-      "tagging", *tokenizer_, config_);
+  meta_ = read_training_meta_data(options_, options_.dev_fraction, TaggingOptions().dev_fraction,
+                                  "tagging", *tokenizer_, config_);
   TargetOptions target;
   target.labels = options_.labels;
   require_labels(target, meta_->description);
