@@ -126,6 +126,21 @@ void check_glue_options(const FinetuneOptions& o) {
   }
 }
 
+// Options that others take the place of, and what is not read, are said where a run begins, and not
+// where it is only checked.
+void say_idle(const FinetuneOptions& o) {
+  const FinetuneOptions usual;
+  o.say_limit();
+  if (o.training.num_train_steps > 0 && o.num_train_epochs != usual.num_train_epochs) {
+    log_line("--num_train_epochs={} has no effect: --num_train_steps={} says how long it trains",
+             o.num_train_epochs, o.training.num_train_steps);
+  }
+  if (o.num_warmup_steps >= 0 && o.warmup_proportion != usual.warmup_proportion) {
+    log_line("--warmup_proportion={} has no effect: --num_warmup_steps={} is given",
+             o.warmup_proportion, o.num_warmup_steps);
+  }
+}
+
 // Steps of the run. The last batch of an epoch counts although it is smaller, so that an epoch has
 // a step even where all rows fit in one batch.
 void set_steps(TrainingJob& job, const FinetuneOptions& o) {
@@ -136,20 +151,12 @@ void set_steps(TrainingJob& job, const FinetuneOptions& o) {
   job.cut_at_pass_ends = true;
   job.steps_per_epoch = static_cast<double>(epoch);
   job.steps = o.training.num_train_steps;
-  if (job.steps > 0 && o.num_train_epochs != FinetuneOptions().num_train_epochs) {
-    log_line("--num_train_epochs={} has no effect: --num_train_steps={} says how long it trains",
-             o.num_train_epochs, job.steps);
-  }
   if (job.steps == 0) {
     job.steps = std::max<int64_t>(1, std::llround(job.steps_per_epoch * o.num_train_epochs));
   }
   if (job.steps > kMaxSteps) {
     throw usage_error("--num_train_epochs={}: {} steps of {} rows; at most {} steps expected",
                       o.num_train_epochs, job.steps, rows, kMaxSteps);
-  }
-  if (o.num_warmup_steps >= 0 && o.warmup_proportion != FinetuneOptions().warmup_proportion) {
-    log_line("--warmup_proportion={} has no effect: --num_warmup_steps={} is given",
-             o.warmup_proportion, o.num_warmup_steps);
   }
   job.warmup = o.num_warmup_steps >= 0
                    ? o.num_warmup_steps
@@ -210,7 +217,6 @@ TrainingJob job_of(Args args, FinetuneOptions& o) {
   }
   adamw_options(o.training, job.config.num_hidden_layers);  // what is wrong is said before tables
   TaskOptions task = o.task_options();
-  o.say_limit();
   task.tokenizer = job.tokenizer;
   task.config = job.config;
   job.weights = o.model.weights();
@@ -235,6 +241,7 @@ void overfit(Args args, const std::function<void(const TrainingJob& job)>& look,
   FinetuneOptions o = parsed(args);
   use_threads(o.training.threads);
   log_unused(o);
+  o.say_limit();
   TrainingJob job = job_of(args, o);
   look(job);
   fit_few_rows(job, o.training, o.overfit, out);
@@ -255,6 +262,7 @@ Json train_once(Args args, FinetuneOptions& o, const Groups& groups, std::ostrea
   alone.join(run);
   run.logged([&] {
     log_line("finetune: checking the model and the rows; the run is in {}", run.path());
+    say_idle(o);
     run_training(run, job_of(args, o), o.training, out);
     if (!run.finished_step()) return;
     scores = run.record()["finished"]["results"]["scores"];
