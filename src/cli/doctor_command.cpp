@@ -78,8 +78,7 @@ void print_curve(const Curve& curve, bool finished, std::ostream& out) {
   if (damaged.count > 0 && (finished || !damaged.is_last_alone)) {
     out << fmt::format(
         "  metrics.jsonl is damaged: {} of its lines are no entries (line {} is the first), and "
-        "are "
-        "left out here\n",
+        "are left out here\n",
         damaged.count, damaged.first);
   }
   if (curve.not_finite > 0) {
@@ -166,9 +165,9 @@ void enter_folder(const std::string& run, const JsonValue& root, const std::stri
     return;
   }
   throw error(
-      "{}: the run's paths are relative to {}, and that is not there ({}): --folder={} "
+      "{}: the run's paths are relative to {}, and that is not there ({}): --folder=DIR "
       "names where its files are now",
-      run, folder, code.message(), "DIR");
+      run, folder, code.message());
 }
 
 // Rows, vocabulary and first weights, as far as the record has them; the configuration is another, as

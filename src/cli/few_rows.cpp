@@ -279,8 +279,7 @@ void fit(const TrainingJob& job, const TrainingOptions& options, int64_t rows, s
   double enough = kFits * constant_loss;
   out << fmt::format(
       "{} rows as one batch, without dropout and at a constant rate, until the loss is below "
-      "{:.4g} "
-      "(the best constant prediction has {:.4g}):\n",
+      "{:.4g} (the best constant prediction has {:.4g}):\n",
       survey.chosen.size(), enough, constant_loss);
   FewRows model(job, options, survey.few, enough);
   std::vector<Attempt> tried = {model.at(options.learning_rate, options, out)};

@@ -48,8 +48,7 @@ struct Answered {
 Answered read_files(const Command& command, const std::vector<std::string>& files) {
   if (files.size() != 2) {
     throw usage_error(
-        "{}: a file of questions and a file of answers expected, in this order; {} {} "
-        "given",
+        "{}: a file of questions and a file of answers expected, in this order; {} {} given",
         command.name, files.size(), files.size() == 1 ? "is" : "are");
   }
   return {read_squad(files[0], SquadUse::scoring), read_predictions(files[1])};

@@ -36,8 +36,7 @@ void RowDraw::require_rows() const {
   if (held_out_ + left_out_ == 0) throw error("{}: there is no {} to train on", file_, row_);
   throw usage_error(
       "{}: no {} is left to train on: --dev_fraction={} holds out {}, and --train_fraction={} "
-      "leaves "
-      "out {}; other shares are expected",
+      "leaves out {}; other shares are expected",
       file_, row_, held_out_share_, held_out_, trained_share_, left_out_);
 }
 

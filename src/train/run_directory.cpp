@@ -405,8 +405,7 @@ void RunDirectory::inexact(std::string_view reason) const {
   bool at_end = finished_step() && !stopped_early();
   throw error(
       "{}: {}\nuse another --output_dir, --overwrite (removes that run), or --resume=inexact{} "
-      "(goes "
-      "on from its last checkpoint)",
+      "(goes on from its last checkpoint)",
       path_, reason, at_end ? " with more --num_train_steps" : "");
 }
 

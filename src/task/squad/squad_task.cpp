@@ -243,8 +243,7 @@ void SquadTask::say_stride(int64_t asked) const {
   if (asked <= options_.max_seq_length - kAround) return;
   log_line(
       "--doc_stride={}: --max_seq_length={} has room for fewer pieces of a context, so that "
-      "windows "
-      "stand side by side",
+      "windows stand side by side",
       asked, options_.max_seq_length);
 }
 
@@ -301,8 +300,7 @@ void SquadTask::require_answers(const std::string& file, uint64_t impossible) co
   if (version_2_by_meta_) {
     throw error(
         "{}: version_2_with_negative is false, and {} has {} questions without an answer, which "
-        "1.1 "
-        "does not know; --version_2_with_negative takes them",
+        "1.1 does not know; --version_2_with_negative takes them",
         meta_->file, file, impossible);
   }
   throw usage_error(

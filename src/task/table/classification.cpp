@@ -215,9 +215,8 @@ void Classification::require_stride() const {
   uint64_t widest = encoder_->widest();
   if (options().doc_stride <= static_cast<int64_t>(widest)) return;
   throw usage_error(
-      "--doc_stride={}: a window of --max_seq_length={} has room for {} pieces of a text, and what "
-      "is "
-      "between windows would be in none; {} at most expected",
+      "--doc_stride={}: a window of --max_seq_length={} has room for {} pieces of a text, and "
+      "windows are never farther apart than they are wide; {} at most expected",
       options().doc_stride, options().max_seq_length, widest, widest);
 }
 
