@@ -30,8 +30,8 @@ void require_padding(const Tokenizer& tokenizer, const BertConfig& config,
                      const std::string& place);
 
 // What is given beside a model that has its own. Pieces: the list must be the model's own, or continue
-// it, or with `part` be its beginning; and merges be equal. Shapes: what no weight's shape shows, as the activation. Else a usage error with
-// what differs on both sides.
+// it, or with `part` be its beginning; and merges be equal. Shapes: what no weight's shape shows, as
+// the activation. Else a usage error with what differs on both sides.
 void require_same_pieces(const Tokenizer& given, const Tokenizer& own, bool part = false);
 // vocab.txt and the tokenizer.json beside it, which other programs read: an Error where one id is two
 // pieces. Where the latter goes on, with words that were added or what a cut copy lost, it is the

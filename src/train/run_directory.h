@@ -58,7 +58,8 @@ class RunDirectory {
   void keep_inputs(const std::vector<std::string>& inputs) const;
   uint64_t replaced_bytes() const;  // of what start() removes
   // The folders of other runs, each after those in it, that start() removes before it writes anything;
-  // then it calls `then`. May be called again for more of them. Locks them until it has; throws when a job works in one of them.
+  // then it calls `then`. May be called again for more of them. Locks them until it has; throws when a
+  // job works in one of them.
   void replace_also(std::vector<std::string> runs, std::function<void()> then);
   // Removes an earlier run that is to be overwritten, then writes run.json: what was compared is now
   // what the run was asked, and it is not done.

@@ -31,8 +31,8 @@ struct ChoiceOptions {
 // test_file, which may be standard input, whose examples can be asked for only once), as far as there
 // are files. Each file has its own number of choices; labels are numbers from 0, which test files need
 // not have. With a `description` (of a model folder) the columns, the length and whether there is a
-// header are its, where the options do not say. With input_meta_data_path, train_file has the records of RecordMaker, all of which are
-// trained on; a file to score may hold records always.
+// header are its, where the options do not say. With input_meta_data_path, train_file has the records
+// of RecordMaker, all of which are trained on; a file to score may hold records always.
 //
 // An example is a row: context and choice as a pair of texts, for each choice, one behind the other.
 // Each attends to itself alone, at positions from 0, so that a row stays in one batch like any other

@@ -31,7 +31,8 @@ struct RecordedTexts {
   LongText how;          // of the task: whether a row may have windows
 };
 
-// All rows of the reader, with their labels, in which the windows of a row agree. Throws Error for other than `expected` records, where no limit is set.
+// All rows of the reader, with their labels, in which the windows of a row agree. Throws Error for
+// other than `expected` records, where no limit is set.
 std::shared_ptr<TextData> read_recorded_texts(RecordedReader reader, const RecordedTexts& from,
                                               std::optional<uint64_t> expected);
 
